@@ -41,19 +41,22 @@ CLEAN := build/clean
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
+# What a set of extras leaves behind when it is installed; after `make install` there is nothing to add.
+installed = $(VENV)/.installed-$(if $(wildcard $(VENV)/.installed-dev),dev,$(1))
+
 .PHONY: install
 install: $(VENV)/.installed-dev ## set up .venv with everything that development needs
 
 .PHONY: demo
-demo: $(VENV)/.installed-core ## run the demonstration (installs the core only)
+demo: $(call installed,core) ## run the demonstration (installs the core only)
 	$(BIN)/ract demo
 
 .PHONY: test
-test: $(VENV)/.installed-test ## run the tests and the examples in docstrings
+test: $(call installed,test) ## run the tests and the examples in docstrings
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: test-slow
-test-slow: $(VENV)/.installed-test ## run the tests marked slow
+test-slow: $(call installed,test) ## run the tests marked slow
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m slow
 
 .PHONY: test-lowest
@@ -62,41 +65,41 @@ test-lowest: $(LOWEST)/.installed ## run tests of other libraries on the lowest 
 		-W ignore::DeprecationWarning -W ignore::FutureWarning $(LOWEST_TESTS)
 
 .PHONY: coverage
-coverage: $(VENV)/.installed-test ## run the tests with kernels as plain Python and report coverage
+coverage: $(call installed,test) ## run the tests with kernels as plain Python and report coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --cov
 
 .PHONY: lint
-lint: $(VENV)/.installed-lint ## check style, format, types and the direction of imports
+lint: $(call installed,lint) ## check style, format, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: $(VENV)/.installed-bench ## run every benchmark in turn
+bench: $(call installed,bench) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "== $$script"; $(BIN)/python "$$script"; \
 	done
 
 .PHONY: results
-results: $(VENV)/.installed-test ## run all experiments into results/ (hours) and write docs/results.md
+results: $(call installed,test) ## run all experiments into results/ (hours) and write docs/results.md
 	$(BIN)/python -m experiments.benchmark --n-jobs 2 --output results
 	-$(BIN)/python -m experiments.benchmark --beside-rabit --n-folds 3 --output results # if RABIT's tables are there
 	$(BIN)/python -m experiments.reproduce --n-jobs 2 --output results --report docs/results.md
 
 .PHONY: docs
-docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
+docs: $(call installed,docs) ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 .PHONY: notebooks
-notebooks: $(VENV)/.installed-docs ## run the notebooks and keep what they print (make docs runs them too)
+notebooks: $(call installed,docs) ## run the notebooks and keep what they print (make docs runs them too)
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 .PHONY: dist
-dist: $(VENV)/.installed-release ## build wheel and source archive into dist/, twice, and compare the bytes
+dist: $(call installed,release) ## build wheel and source archive into dist/, twice, and compare the bytes
 	rm -rf dist build/again
-	$(BIN)/python -m build --quiet --outdir dist
-	$(BIN)/python -m build --quiet --outdir build/again
+	$(BIN)/python -m build --no-isolation --quiet --outdir dist
+	$(BIN)/python -m build --no-isolation --quiet --outdir build/again
 	cd dist && sha256sum * | tee ../build/SHA256SUMS
 	cd build/again && sha256sum --check --quiet ../SHA256SUMS
 

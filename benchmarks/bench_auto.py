@@ -24,6 +24,7 @@ from ract._utils.status import Status
 from ract.data import datasets
 from ract.models.labelled import impurity_of_all
 from ract.models.weight_search import LADDER
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 
 MOST_SEARCHED = 500
@@ -42,7 +43,7 @@ def scores(model, X, y, desired):
     n = min(len(refused), MOST_SEARCHED)
     asked = refused[np.linspace(0, len(refused) - 1, n).astype(int)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    served = search.attains(asked, model.budget_, max_nodes=20_000, n_jobs=2)
+    served = search.attains(asked, model.budget_, Limits(max_nodes=20_000, n_jobs=2))
     without = (served != Status.FOUND).mean() if n else 0.0
     share = model.predict_proba(X)[:, list(model.classes_).index(desired)]
     return 1 - without * len(refused) / len(matrix), roc_auc_score(y == desired, share)

@@ -48,7 +48,7 @@ from ract._utils.errors import how_to_install  # noqa: E402
 from ract._utils.status import Status  # noqa: E402
 from ract.data import datasets  # noqa: E402
 from ract.data.costs import ScaledCost  # noqa: E402
-from ract.recourse.additive.search import AdditiveSearch  # noqa: E402
+from ract.recourse.dispatch import exact_search  # noqa: E402
 from ract.recourse.question import Question  # noqa: E402
 from ract.recourse.solver import SolverSearch  # noqa: E402
 
@@ -137,7 +137,7 @@ class Ours:
         self.search.solve(question.matrix[:1], np.inf, time_limit=1.0)  # compiled before
 
     def _made(self, question: Question):
-        return AdditiveSearch(question.goal, question.encoder.axes, question.cost)
+        return exact_search(question.goal, question.encoder.axes, question.cost)
 
     def solve(self, i: int) -> tuple[float, bool]:
         """Cost (inf for none) and whether it is proved."""
@@ -216,11 +216,12 @@ class Treecf:
         trees = self.case.question.goal
         votes = trees.combine == "votes"
         worth = trees.label if votes else trees.value
+        # Sums and not means: a hundredth of fifty votes rounds to more than one half.
         divisor = trees.n_trees if trees.combine == "mean" else 1
-        parts = treecf_trees(trees, worth / divisor)
+        parts = treecf_trees(trees, worth)
         base = 0.0 if votes else float(trees.base)
         ir = EnsembleIR(parts, base, Link.IDENTITY, len(self.names), self.names, {})
-        return ir, self.treecf.Target.raw(op=">=", value=float(trees.cutoff))
+        return ir, self.treecf.Target.raw(op=">=", value=float(trees.cutoff * divisor))
 
     def solve(self, i: int) -> tuple[float, bool]:
         row = self.case.question.matrix[i].astype(float)

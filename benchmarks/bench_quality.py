@@ -21,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from ract import RecourseForestClassifier
 from ract._utils.status import Status
 from ract.data import datasets
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 
 SETTINGS = {
@@ -42,7 +43,7 @@ def recourse_ratio(model, X):
     matrix = model.encoder_.matrix(X)
     refused = matrix[~model.ensemble_.decide(matrix)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    answers = search.attains(refused, model.budget_, max_nodes=2_000_000, n_jobs=2)
+    answers = search.attains(refused, model.budget_, Limits(max_nodes=2_000_000, n_jobs=2))
     return 1 - (answers != Status.FOUND).sum() / len(matrix), (
         answers == Status.UNKNOWN
     ).sum() / len(matrix)

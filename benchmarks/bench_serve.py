@@ -1,7 +1,7 @@
 """The service under load: a FICO forest of the default settings behind ``ract serve``, on loopback.
 
     python benchmarks/bench_serve.py [--seconds 60] [--plans 50] [--decisions 300] [--workers 2]
-        [--memory 600] [--ledger URL]
+        [--memory 600] [--overload 200] [--ledger URL]
 
 Two worker processes answer; this process asks. Requests are due at even times, whether or not
 earlier ones were answered, and the time of an answer counts from when its request was due. One
@@ -9,7 +9,9 @@ person a request: plans with the service's settings (few changes, ranges, at lea
 people, decisions for anyone, each with a key that is looked up in the ledger where the model
 refuses. Printed for each kind: answers a second, percentiles of their time, errors, CPU
 milliseconds a request of all worker processes and of this one, and the load of the machine. Then
-the memory of the worker processes over ``--memory`` seconds of half of both loads.
+the memory of the worker processes over ``--memory`` seconds of half of both loads. At last
+``--overload`` connections ask for plans at once, again and again: how long those that were accepted
+and those that were refused have waited, and how long the service takes to end meanwhile.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from ract.apps.ledger.entries import plain_value
 from ract.apps.web.state import ServiceState
 
 CONNECTIONS = 64
-TARGETS = {"/plans": 100, "/decide": 30}  # milliseconds of the 95th percentile
+TARGETS = {"/plans": 40, "/decide": 5}  # milliseconds of the 95th percentile
 
 
 def prepared(folder: Path):
@@ -120,6 +122,9 @@ class Asker:
                 self.took.append(time.perf_counter() - due)
             else:
                 self.problems[f"{status.decode()} {body[:100].decode()}"] += 1
+            if b"connection: close" in head:
+                writer.close()
+                reader = writer = None
         except (OSError, asyncio.IncompleteReadError) as error:
             self.problems[type(error).__name__] += 1
             reader = writer = None
@@ -182,6 +187,55 @@ def remembered(port, process, kinds, seconds) -> None:
     asyncio.run(both())
 
 
+def overloaded(port, process, messages, n_connections, seconds) -> None:
+    """Connections that ask for plans again as soon as they are answered, and then SIGTERM."""
+    took, broken, ended = {"200": [], "503": [], "429": []}, Counter(), asyncio.Event()
+
+    stopping = False
+
+    async def one(k: int) -> None:
+        while not ended.is_set():
+            try:
+                begun = time.perf_counter()
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:  # it listens no more
+                return
+            try:
+                is_open = True
+                while is_open and not ended.is_set():
+                    writer.write(messages[k % len(messages)])
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
+                    took[head.split(b" ", 2)[1].decode()].append(time.perf_counter() - begun)
+                    is_open, begun = b"connection: close" not in head, time.perf_counter()
+            except (OSError, asyncio.IncompleteReadError) as error:
+                broken[type(error).__name__ + " at the end" * stopping] += 1
+            finally:
+                writer.close()
+
+    async def everyone() -> None:
+        nonlocal stopping
+        asking = [asyncio.create_task(one(k)) for k in range(n_connections)]
+        await asyncio.sleep(seconds)
+        begun, stopping = time.perf_counter(), True
+        process.terminate()
+        await asyncio.to_thread(process.wait)
+        print(f"SIGTERM under load: ended after {time.perf_counter() - begun:.1f} s (target 5)")
+        ended.set()
+        await asyncio.gather(*asking)
+
+    asyncio.run(everyone())
+    said = [
+        f"{status}: {len(waits)}, p95 {np.percentile(waits, 95):.2f} s"
+        for status, waits in took.items()
+        if waits
+    ]
+    print(
+        f"{n_connections} at once: {'; '.join(said)} (target 1 s)  broken {dict(broken)}  "
+        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
@@ -189,6 +243,7 @@ def main() -> None:
     parser.add_argument("--decisions", type=float, default=300)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", type=float, default=600)
+    parser.add_argument("--overload", type=int, default=200, help="0 for none")
     parser.add_argument("--ledger", help="a file beside the model by default")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ract-load-") as name:
@@ -213,6 +268,8 @@ def main() -> None:
                 loaded(port, process, path, messages, per_second, given.seconds)
             if given.memory:
                 remembered(port, process, list(kinds.values()), given.memory)
+            if given.overload:
+                overloaded(port, process, kinds["/plans"][0], given.overload, given.seconds)
 
 
 if __name__ == "__main__":

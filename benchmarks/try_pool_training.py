@@ -37,7 +37,7 @@ from ract import OutcomeJudge, RecourseBoostingClassifier, RecourseForestClassif
 from ract.data.loans import LoansModel
 from ract.evaluation import pool_offers
 from ract.evaluation.outcomes import JudgedOutcomes
-from ract.models.halves import first_half
+from ract.models.judge import first_half
 from ract.trees import cooperation
 from ract.trees.booster import boost
 from ract.trees.ensemble import sigmoid

@@ -1,5 +1,11 @@
 """How Sphinx builds these pages. Nothing is fetched: the build works without a network."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import tests.compiled  # noqa: F401 - notebooks run what the tests have compiled, or the other way
 from ract import __version__
 
 project = "ract"

@@ -6,6 +6,8 @@ Everything random comes from the generator that is passed in, so a seed gives th
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import itertools
 
 import numpy as np
@@ -39,6 +41,36 @@ def quick_of(n_quick, numbers):
     """Numbers to parametrize with: the first few always, the rest only with ``make test-slow``."""
     rest = (pytest.param(number, marks=pytest.mark.slow) for number in numbers[n_quick:])
     return [*numbers[:n_quick], *rest]
+
+
+def each_seed(seeds, n_quick=None):
+    """Run a test with every seed; all but the first few only with ``make test-slow``.
+
+    They are one test together: pytest takes longer over a test than most small cases do.
+    """
+    n_quick = len(seeds) if n_quick is None else n_quick
+    quick, slow = seeds[:n_quick], seeds[n_quick:]
+    parts = [pytest.param(quick, id=f"{quick[0]}-{quick[-1]}")]
+    if slow:
+        parts += [pytest.param(slow, id=f"{slow[0]}-{slow[-1]}", marks=pytest.mark.slow)]
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(*, seeds, **given):
+            for seed in seeds:
+                try:
+                    test(seed=seed, **given)
+                except BaseException as error:
+                    error.add_note(f"This is the case of seed {seed}.")
+                    raise
+
+        signature = inspect.signature(test)
+        names = ["seeds" if name == "seed" else name for name in signature.parameters]
+        taken = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+        run.__signature__ = signature.replace(parameters=taken)
+        return pytest.mark.parametrize("seeds", parts)(run)
+
+    return decorate
 
 
 # Tables
@@ -150,7 +182,7 @@ def people_with_missing(rng, n, share=0.25):
 
 
 def rules_with_missing(**of_age):
-    """What they may change, and hand in where it is missing."""
+    """What they may change, and supply where it is missing."""
     return ActionSpace(
         [
             Feature("age", change="increase", missing="supply", **of_age),
@@ -166,7 +198,7 @@ def rules_with_missing(**of_age):
 def random_people(rng, *, missing=False):
     """A few binned people as the grower takes them: ties, one-way and fixed axes, categories.
 
-    missing: whether values of most ordinal axes are missing, which some of them allow to hand in.
+    missing: whether values of most ordinal axes are missing, which some of them allow to supply.
     """
     n, n_axes = int(rng.integers(4, 14)), int(rng.integers(1, 4))
     cells, lowest, highest, n_cells, can_enter = [], [], [], [], []
@@ -506,7 +538,7 @@ def people_in_cells(rng, n=60):
     high = np.minimum(cells + rng.integers(0, 3, cells.shape), last)
     for axis in np.flatnonzero(MISSING_CELLS >= 0):
         lacking = cells[axis] == MISSING_CELLS[axis]
-        # Those of one axis may hand in cells 1 to 2, those of the other nothing.
+        # Those of one axis may supply cells 1 to 2, those of the other nothing.
         low[axis, lacking] = 1 if axis == 2 else MISSING_CELLS[axis]
         high[axis, lacking] = 2 if axis == 2 else MISSING_CELLS[axis]
     can_enter = rng.random((4, 4)) < 0.5

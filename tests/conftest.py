@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import gc
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Numba notices a change of a kernel's own file but not of the files that it calls into. Compiled
-# code for tests is therefore kept by the state of all kernels, and by Numba's version, since two
-# environments would overwrite each other's. Set before Numba is imported.
-_sources = sorted((ROOT / "src" / "ract" / "_kernels").rglob("*.py"))
-_state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
-_kept = ROOT / ".numba_cache" / f"{_state}-{version('numba')}"
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_kept))
+from tests.compiled import compile_in_turn  # noqa: E402 - before Numba is imported
 
 # Models of other libraries are small here, and each core has its own worker: threads would mostly
 # wait for each other, at full speed. Read when those libraries are loaded, in subprocesses too.
@@ -28,6 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+import typer.testing  # noqa: E402
 
 pytest.register_assert_rewrite("tests.builders")
 
@@ -35,6 +30,23 @@ SHARED = ROOT.parent / "shared"
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")  # kernels count on unsigned integers wrapping around
+
+
+compile_in_turn()
+
+# Its runner would make all commands anew for each one that it runs.
+typer.testing._get_command = cache(typer.main.get_command)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What there is of tests stays until the end; nothing of it is garbage to look through."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture

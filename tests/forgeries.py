@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.statistics import clopper_pearson_upper
 from ract.evaluation.certificates import Verification
 from ract.evaluation.certificates.record import record_digest
-from ract.models.guarantee import clopper_pearson_upper
 
 # What no verified certificate may leave unchecked.
 NEVER_OPEN = frozenset(

@@ -132,7 +132,7 @@ def reachable_points(cells, lowest, highest, can_enter, i, missing):
         if can_enter[a] is not None:
             own = cells[a][i]
             options.append([k for k in range(len(can_enter[a])) if can_enter[a][own][k]])
-        elif cells[a][i] == missing[a]:  # they stay, or hand in something
+        elif cells[a][i] == missing[a]:  # they stay, or supply something
             handed_in = range(lowest[a][i], highest[a][i] + 1)
             options.append(sorted({missing[a], *handed_in}))
         else:
@@ -701,7 +701,7 @@ def accepted_share(accepts, feature, own, thresholds):
     """Share of a number's allowed values, other than a person's own, that are accepted.
 
     accepts: from values to whether each is accepted. own: NaN if it is missing; then those count
-    that may be handed in.
+    that may be supplied.
     """
     lower = min(feature.lower, own) if feature.change in ("any", "decrease") else own
     upper = max(feature.upper, own) if feature.change in ("any", "increase") else own

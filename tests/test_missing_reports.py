@@ -101,7 +101,7 @@ def test_the_checker_refuses_what_is_handed_in_or_lost(forest, held_out):
 
 
 def test_a_witness_that_hands_in_a_value_is_found_out(forest, held_out, plans, tmp_path):
-    """The values of a plan that only hands in, put into the file of a certificate."""
+    """The values of a plan that only supplies, put into the file of a certificate."""
     people, path = held_out[0], tmp_path / "w.npy"
     record = certify(forest, people, witnesses=path).to_dict()
     matrix = from_npy(path.read_bytes(), "x")
@@ -151,7 +151,7 @@ def test_judges_and_pages_take_missing_values(forest, held_out, plans):
     found = audit(forest, people, label, judge=judge, groups=people["age"] > 50)
     assert found.n_supplied == (verdicts == "only supplied").sum()
     page = found.to_html()
-    assert f"{found.n_supplied} of 200 people have a plan that only hands in" in page
+    assert f"{found.n_supplied} of 200 people have a plan that only supplies" in page
     earned = ract.find_recourse(forest, people.head(60), earned=judge)
     assert (forest.predict(earned.counterfactuals[earned.found]) == "yes").all()
 

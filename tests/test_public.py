@@ -37,6 +37,23 @@ def test_pages_import_public_names_only(page):
             assert name in public or name in ("as",), f"{module}.{name} in {page.name}"
 
 
+def is_public(name):
+    """Whether a dotted name is a public module, or begins with a public name of one."""
+    parts = name.split(".")
+    parents = {k: ".".join(parts[:k]) for k in range(1, len(parts))}
+    return name in API["PACKAGES"] or any(
+        module in API["PACKAGES"] and parts[k] in importlib.import_module(module).__all__
+        for k, module in parents.items()
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_public_names_only(page):
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`(ract(?:\.\w+)+)", text)
+    assert [name for name in named if not is_public(name)] == []
+
+
 def test_the_gallery_shows_every_drawing():
     gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     cells = "".join(re.findall(r"```\{code-cell\} python3\n(.*?)```", gallery, re.S))

@@ -7,6 +7,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from experiments.paper.leaf_search import Actions
 from ract._utils.status import Status
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.ensemble import TreeEnsemble
 
@@ -66,6 +67,6 @@ def exact_columns(
     max_nodes: int,
 ) -> dict[str, float]:
     """Our columns, for refused people, of whom some are known to have an action in the budget."""
-    answers = search.attains(people[~has_action], budget, max_nodes=max_nodes)
+    answers = search.attains(people[~has_action], budget, Limits(max_nodes=max_nodes))
     without, unknown = int((answers != Status.FOUND).sum()), int((answers == Status.UNKNOWN).sum())
     return dict(zip(EXACT, (1.0 - without / n_tested, unknown / n_tested), strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import util
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from ract.data.datasets import Dataset
 
 FOLDER = Path(__file__).parent
 N_LOANS = 4000
+# Draws of loans that had no part in any choice: one draw says little, since draws differ much.
+FRESH_DRAWS = range(101, 111)
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ def _of_paper(name: str) -> Callable[[], Dataset]:
     return load
 
 
-def _loans() -> Dataset:
-    return datasets.load_loans(N_LOANS)
+def _loans(draw: int = 0) -> Dataset:
+    return datasets.load_loans(N_LOANS, random_state=draw)
 
 
 def _of_r(
@@ -118,6 +121,10 @@ TABLES = {
             _of_r("modeldata", "lending_club", "Class", "good", ("int_rate", "sub_grade")),
             "lending_club",
             set_aside=True,
+        ),
+        *(
+            Table(f"loans_{k}", f"loans, draw {k}", partial(_loans, k), "loans", set_aside=True)
+            for k in FRESH_DRAWS
         ),
     )
 }

@@ -14,7 +14,7 @@ from ract import (
     certify,
     load_loans,
 )
-from ract._utils.printable import formula_safe, printable
+from ract._utils.printable import formula_safe, html_table, printable
 
 
 def test_what_terminals_obey_is_taken_out():
@@ -79,6 +79,16 @@ def test_a_space_prints_a_line_for_each_feature(shown):
 def test_a_certificate_shows_its_groups(shown):
     html = shown["certificate"]._repr_html_()
     assert html.count("<tr>") == 1 + 1 + len(shown["certificate"].groups)
+
+
+def test_certificates_and_audits_print_as_a_sentence(shown):
+    said = shown["certificate"].describe().splitlines()[0]
+    assert repr(shown["certificate"]) == f"Certificate: {said}"
+    assert repr(shown["audit"]) == f"{printable(HOSTILE)}: {said}"
+
+
+def test_truth_values_are_yes_and_no():
+    assert ">yes</td>" in html_table("", ["x"], [[True]])
 
 
 def test_a_table_of_plans_says_when_it_is_not_all(shown):

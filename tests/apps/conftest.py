@@ -13,14 +13,21 @@ def ledger_keys(tmp_path_factory):
         yield
 
 
-def _opens_connections(request):
-    return request.node.path.parent.name in ("ledger", "web")
+def _opens_connections(path):
+    return path.parent.name in ("ledger", "web")
+
+
+def pytest_collection_modifyitems(items):
+    """What these tests leave open is an error, sockets too, which are let pass elsewhere."""
+    for item in items:
+        if _opens_connections(item.path):
+            item.add_marker(pytest.mark.filterwarnings("error::ResourceWarning"))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def kept_so_far(request):
     """What other modules have left is not looked through again after each test of this one."""
-    if _opens_connections(request):
+    if _opens_connections(request.node.path):
         gc.collect()
         gc.freeze()
 
@@ -29,5 +36,5 @@ def kept_so_far(request):
 def nothing_left_open(request):
     """Connections are closed by their owners, not when memory is tidied: that would be an error."""
     yield
-    if _opens_connections(request):
+    if _opens_connections(request.node.path):
         gc.collect()

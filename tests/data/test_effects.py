@@ -116,7 +116,7 @@ def test_a_networkx_graph_is_read():
          "must be a DiGraph"),
         (lambda: CausalEffects.from_graph(Graph([("a", "b", {})])), "has no 'weight'"),
         (lambda: CausalEffects.from_edges({("a", "b"): 1.0}).among(["a"]), "name 'b'"),
-        (lambda: DirectLiNGAM(threshold=-1), "threshold must be 0 or more"),
+        (lambda: DirectLiNGAM(threshold=-1), "threshold must be a number of 0 or more"),
     ],
 )  # fmt: skip
 def test_wrong_effects_are_named(make, words):

@@ -10,6 +10,7 @@ from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.data.grid import Grid
 from tests import naive
+from tests.builders import each_seed
 
 KINDS = ["continuous", "integer", "binary"]
 CHANGES = ["any", "increase", "decrease", "fixed"]
@@ -44,7 +45,7 @@ def random_problem(rng):
     return encoder, column, grid
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_seed(range(300))
 def test_reach_and_prices_equal_brute_force_over_every_value(seed):
     rng = np.random.default_rng(seed)
     encoder, column, grid = random_problem(rng)
@@ -81,7 +82,7 @@ def test_reach_and_prices_equal_brute_force_over_every_value(seed):
         assert reach.highest[0, i] == max(near)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each_seed(range(100))
 def test_spans_are_the_ends_of_what_is_attainable_in_each_cell(seed):
     rng = np.random.default_rng(seed)
     encoder, column, grid = random_problem(rng)
@@ -100,7 +101,7 @@ def test_spans_are_the_ends_of_what_is_attainable_in_each_cell(seed):
                 assert np.isnan(lowest[cell]) and np.isnan(highest[cell])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_categories_equal_their_definition(seed):
     rng = np.random.default_rng(seed)
     n, k = 30, int(rng.integers(2, 6))
@@ -183,7 +184,7 @@ def test_a_person_beyond_a_bound_may_stay_or_come_back():
     assert (reach.lowest[0, 0], reach.highest[0, 0]) == (0, 6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_thresholds_separate_observed_values(seed):
     rng = np.random.default_rng(seed)
     column = random_column(rng, "continuous", 200)
@@ -269,12 +270,12 @@ def test_wide_grids_use_wider_integers(rng):
 def test_wrong_input_is_refused(rng):
     column = rng.normal(size=10)
     encoder = Encoder(column[:, None])
-    with pytest.raises(InvalidSpec, match="max_cells must lie between 2 and 65536, got 1"):
+    with pytest.raises(InvalidSpec, match="must be a whole number from 2 to 65536, got 1"):
         Grid.from_columns(encoder.axes, [column], 1)
     grid = Grid.from_columns(encoder.axes, [column])
     prices = grid.price(make_cost("percentile").fit([column], np.ones(1)))
     for budget in (-0.1, float("nan")):
-        with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+        with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
             prices.reach([column], grid.cells([column]), budget)
     search_only = grid.price(make_cost("l1").fit([column], np.ones(1)))
     with pytest.raises(InvalidSpec, match="Training needs a cost"):

@@ -12,7 +12,7 @@ from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.data.sketch import TableSketch
 from tests import naive
-from tests.builders import with_limits
+from tests.builders import each_seed, with_limits
 from tests.data.test_grid import random_column, random_problem
 
 
@@ -26,7 +26,7 @@ def limited_problem(rng):
             return space["x0"], column, dataclasses.replace(grid, axes=axes)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_seed(range(300))
 def test_reach_and_prices_equal_brute_force_over_every_value(seed):
     rng = np.random.default_rng(seed)
     feature, column, grid = limited_problem(rng)
@@ -101,7 +101,7 @@ def test_action_files_keep_limits():
         for one in (space, space.complete(people)):
             assert ActionSpace.from_toml_text(one.to_toml_text()) == one
     assert ActionSpace.from_toml_text('limits = "none"\n[features.a]\n').limits is None
-    with pytest.raises(InvalidSpec, match="limits must be 'size' or None, got 'half'"):
+    with pytest.raises(InvalidSpec, match="limits must be 'size', or None, got 'half'"):
         ActionSpace.from_toml_text('limits = "half"\n[features.a]\n')
 
 

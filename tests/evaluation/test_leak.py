@@ -42,8 +42,12 @@ def test_more_answers_make_a_better_copy(people):
         assert many["fidelity"] > few["fidelity"] and many["fidelity"] > many["constant"]
         assert many["low"] <= many["fidelity"] <= many["high"]
     assert (by.loc[DECISIONS, "plans"] == 0).all() and by.loc[(CHEAPEST, 400), "plans"] > 30
-    again = measure_leak(tree(), people, [10, 400]).table
-    assert again.equals(table)
+
+
+def test_the_same_seed_gives_the_same_table():
+    first, second = (measure_leak(tree(), None, [40]).table for _ in range(2))
+    assert first.equals(second)
+    assert not measure_leak(tree(), None, [40], random_state=1).table.equals(first)
 
 
 def test_kinds_of_plans_differ_for_a_model_with_limits_too():

@@ -88,7 +88,7 @@ def test_nobody_refused_makes_an_empty_report():
 def test_what_the_report_cannot_do_is_refused():
     with pytest.raises(InvalidSpec, match="training together with target"):
         reasons_report(fitted(), PEOPLE, training=TRAINING)
-    with pytest.raises(InvalidSpec, match="n_replicates must be 2 or more"):
+    with pytest.raises(InvalidSpec, match="n_replicates must be a whole number of 2 or more"):
         reasons_report(fitted(), PEOPLE, training=TRAINING, target=TARGET, n_replicates=1)
     with pytest.raises(InvalidData, match="target has shape"):
         reasons_report(fitted(), PEOPLE, training=TRAINING, target=TARGET[:10])

@@ -26,6 +26,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.trees import cooperation, model_fingerprint
 from ract.trees.grower import bootstrap_counts
 from tests import naive
+from tests.builders import each_seed
 
 LOANS, NEW = load_loans(900), load_loans(2000, random_state=1)
 MODELS = {
@@ -64,7 +65,7 @@ def naive_cut(scores, desired, weights, rate, bad_rate):
     return max(good, key=lambda one: one[1])[1:] if good else None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_the_chosen_cut_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 60))

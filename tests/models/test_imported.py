@@ -6,6 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ract import ActionSpace, Feature, import_model
 from ract._utils.errors import InvalidSpec
+from ract.data.costs import CombinedCost
 from ract.models.examples import loans_tree
 
 PEOPLE = np.random.default_rng(0).normal(size=(200, 3))
@@ -33,3 +34,17 @@ def test_what_is_ours_need_not_be_imported():
     model, loans = loans_tree(max_depth=2)
     with pytest.raises(InvalidSpec, match="is one of ract's own"):
         import_model(model, loans.frame)
+
+
+def test_a_combined_cost_counts_a_category_of_several_columns_once():
+    columns = ("x1", "x2")
+    either = (np.random.default_rng(0).random((200, 1)) < 0.5).astype(float)
+    people = np.hstack([PEOPLE[:, :1], either, 1 - either])
+    forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(people, either[:, 0] > 0)
+    switch = Feature("side", "categorical", categories=("left", "right"), columns=columns)
+    space = ActionSpace([Feature("x0"), switch], desired=True, limits=None)
+    cost = CombinedCost("l1", per_change=1.0, largest=0.5)
+    imported = import_model(forest, people, space, cost=cost, budget=np.inf)
+    plans = imported.recourse(people[either[:, 0] == 0][:5], max_changes=1)
+    np.testing.assert_allclose(plans.cost, 3.0)  # two columns, one change
+    assert imported.cost_.between([[0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0]]).tolist() == [3.0]

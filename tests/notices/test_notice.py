@@ -380,7 +380,7 @@ def test_a_notice_says_how_long_its_ways_hold():
     [
         (
             "en",
-            "If they are renewed before you are there, way 2 is more likely",
+            "If these change before you are there, way 2 is more likely",
         ),
         (
             "de",
@@ -659,7 +659,7 @@ PAPER = {"A4": (8.27, 11.69), "US letter": (8.5, 11.0)}
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_usual_notice_prints_on_one_page(browser, tmp_path, language, asked):
-    """Three ways of three changes each, perhaps with a value that is to be handed in."""
+    """Three ways of three changes each, perhaps with a value that is to be supplied."""
     first = SUPPLIED if asked else INCOME
     ways = [
         replace(

@@ -9,8 +9,9 @@ from ract import RecourseTreeClassifier
 from ract._utils.errors import InvalidSpec
 from ract.data.datasets import load_loans
 from ract.notices import Code, Details, FeatureText, NoticeSettings
-from ract.notices.settings import directions_of, used_features
+from ract.notices.settings import directions_of
 from ract.notices.standard import LISTS
+from ract.trees.readers.model import used_features
 
 LOANS = load_loans(800)
 

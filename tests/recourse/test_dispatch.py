@@ -53,7 +53,7 @@ def test_the_search_follows_from_the_question(problem, options, name):
         ({"also": True}, {"method": "leaves"}, "method='leaves' and several models cannot"),
         ({}, {"effects": {}, "plausibility": "isolation_forest"}, "plausibility and effects"),
         ({"rules": ["income <= age"]}, {"effects": {}}, "rules between features and effects"),
-        ({"rules": ["income <= age"]}, {"margin": 0.1}, "'margin' need the exact method"),
+        ({"rules": ["income <= age"]}, {"margin": 0.1}, "'margin' needs the exact method"),
         ({}, {"method": "leaves", "max_nodes": 5}, "max_nodes and method='leaves' cannot be"),
     ],
     ids=str,

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import ract
 from ract import ActionSpace, Feature
 from ract.data.costs import within
-from tests.builders import quick_of
+from tests.builders import each_seed
 from tests.edges import wrong_at_the_edge
 
 
@@ -23,7 +22,7 @@ def test_a_plan_that_costs_exactly_the_budget_is_found():
     assert tree.recourse_risk(pd.DataFrame({"a": [2]})) == 1
 
 
-@pytest.mark.parametrize("seed", quick_of(30, range(250)))
+@each_seed(range(250), n_quick=30)
 def test_every_search_and_reach_are_exact_at_the_edge(seed):
     n_people, wrong = wrong_at_the_edge(seed)
     assert n_people > 0

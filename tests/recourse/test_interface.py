@@ -168,7 +168,7 @@ def test_an_unknown_option_is_named_with_the_function_that_was_called(tree):
 
 
 def test_a_time_limit_is_one_number_for_everyone(tree):
-    with pytest.raises(InvalidSpec, match="time_limit must be 0 seconds or more"):
+    with pytest.raises(InvalidSpec, match="time_limit must be a number of 0 or more"):
         tree.recourse(PEOPLE[:3], time_limit=np.ones(3))
 
 

@@ -5,14 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
 
 from ract import ActionSpace, calibrate, import_model
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.data.datasets import load_loans
 from ract.evaluation.metrics import lasting_recourse
-from ract.recourse.lasting import exact_share
 from ract.recourse.replicates import Replicates
 from tests.recourse.test_calibration import forest_of
 
@@ -90,16 +88,3 @@ def test_learners_of_other_libraries_are_measured_too(loans):
     imported = import_model(fitted, numbers, space, budget=0.5, lasting=curve)
     refused = numbers[imported.predict(numbers) == "refused"].head(20)
     assert imported.recourse(refused, strength=0.6, explain=False).found.any()
-
-
-@pytest.mark.parametrize("hits", [0, 1, 7, 10])
-def test_the_interval_of_a_share_is_that_of_clopper_and_pearson(hits):
-    """At each end, counts as far off as this one have half of what the confidence leaves."""
-    estimate = exact_share(hits, 10, 0.9)
-    assert estimate.value == hits / 10
-    if hits > 0:
-        assert binom.sf(hits - 1, 10, estimate.low) == pytest.approx(0.05)
-    if hits < 10:
-        assert binom.cdf(hits, 10, estimate.high) == pytest.approx(0.05)
-    assert (hits > 0 or estimate.low == 0) and (hits < 10 or estimate.high == 1)
-    assert np.isnan(exact_share(0, 0, 0.9).value)

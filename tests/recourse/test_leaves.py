@@ -179,7 +179,7 @@ def test_wrong_input_is_refused():
     ensemble = random_ensemble(rng, matrix, 3)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     search = LeafSearch(ensemble, encoder.axes, cost)
-    with pytest.raises(InvalidSpec, match="max_changes must be 0 or more, got -1"):
+    with pytest.raises(InvalidSpec, match="max_changes must be a whole number of 0 or more"):
         search.solve(matrix, max_changes=-1)
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         search.solve(matrix, -0.1)

@@ -29,7 +29,7 @@ from tests import naive
 from tests.builders import (
     KINDS,
     check_allowed,
-    quick_of,
+    each_seed,
     random_ensemble,
     random_ensemble_with_holes,
     random_table,
@@ -55,7 +55,7 @@ def limited_problem(rng, combine, *, holes=False, cost="percentile", kinds=KINDS
 
 
 @pytest.mark.parametrize("combine", ["votes", "sum", "mean"])
-@pytest.mark.parametrize("seed", quick_of(25, range(200)))
+@each_seed(range(200), n_quick=25)
 def test_exact_search_equals_brute_force(seed, combine):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = limited_problem(rng, combine)
@@ -73,7 +73,7 @@ def test_exact_search_equals_brute_force(seed, combine):
         assert wrong_action(*case) is None
 
 
-@pytest.mark.parametrize("seed", quick_of(25, range(150)))
+@each_seed(range(150), n_quick=25)
 def test_people_without_a_value_hand_in_any_within_the_bounds(seed):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = limited_problem(rng, "votes", holes=True)
@@ -86,7 +86,7 @@ def test_people_without_a_value_hand_in_any_within_the_bounds(seed):
 
 
 @pytest.mark.parametrize("cost", ["l1", "percentile"])
-@pytest.mark.parametrize("seed", quick_of(10, range(60)))
+@each_seed(range(60), n_quick=10)
 def test_solver_and_leaves_keep_to_limits(seed, cost):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, fitted = limited_problem(rng, "votes", cost=cost)
@@ -204,7 +204,7 @@ def test_limits_are_read_off_a_table_with_missing_values():
     assert space["a"].median == 4 and space["a"].max_change == 3
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(range(25))
 def test_relative_costs_are_searched_exactly(seed):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = limited_problem(rng, "votes", cost="relative")

@@ -65,7 +65,7 @@ def test_plans_that_only_hand_in_values_are_counted_apart(plans):
     assert (plans.n_changes[only] == plans.supplied.sum(axis=1)[only]).all()
     assert not (plans.within_budget & only).any()
     summary = plans.summary()
-    assert summary["plans that only hand in values"] == only.sum()
+    assert summary["plans that only supply values"] == only.sum()
     assert summary["recourse ratio"] == plans.within_budget.mean()
     np.testing.assert_array_equal(plans.to_frame("wide")["only supplied"], only)
     long = plans.to_frame().drop_duplicates("person")
@@ -192,7 +192,7 @@ def test_what_takes_no_missing_values_names_the_columns(forest, people, options,
 
 
 def test_searches_of_values_refuse_to_hand_in(forest, people):
-    with pytest.raises(InvalidSpec, match="lets people hand in a missing 'income'"):
+    with pytest.raises(InvalidSpec, match="lets people supply a missing 'income'"):
         find_recourse(forest, people, method="leaves")
     known = people[people["income"].notna()].head(40)
     found = find_recourse(forest, known, method="leaves", reference=credit_with_holes(600, 0)[0])

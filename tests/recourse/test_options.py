@@ -32,14 +32,14 @@ def test_what_was_asked_for_is_named():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"method": "fast"}, "method must be one of"),
-        ({"prefer": "best"}, "prefer must be 'cheapest' or 'fewest', got 'best'"),
-        ({"margin": 1}, "margin must be a share of 0 or more and below 1, got 1"),
+        ({"method": "fast"}, "method must be 'exact' or 'leaves'"),
+        ({"prefer": "best"}, "prefer must be 'cheapest' or 'fewest', or None, got 'best'"),
+        ({"margin": 1}, "margin must be a share of at least 0 and below 1, got 1"),
         ({"margin": "wide"}, "margin must be a share"),
-        ({"n_alternatives": -1}, "n_alternatives must be 0 or more, got -1"),
+        ({"n_alternatives": -1}, "n_alternatives must be a whole number of 0 or more, got -1"),
         ({"strongest": True, "margin": 0.1}, "cannot be asked for together with a margin"),
         ({"strongest": True, "at_least": True}, "cannot be asked for together with a margin"),
-        ({"relations": ["a <= b"]}, "relations is no longer an option"),
+        ({"relations": ["a <= b"]}, "relations= is gone; in its place: rules of the action space"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong, sentence):
@@ -145,7 +145,7 @@ def test_others_keep_their_rules_and_costs(model, people):
 )
 def test_what_cannot_be_honoured_is_refused(model, people, name, rule, message):
     with pytest.raises(InvalidSpec, match=message):
-        model.recourse(people, overrides={0: {name: rule}})
+        model.recourse(people, overrides={np.int64(0): {name: rule}})
 
 
 def test_a_weight_on_what_is_free_for_everybody_is_refused(people):

@@ -1,15 +1,27 @@
 """Problems: made from a model and keywords, read once, with the budget and cost that hold."""
 
 import dataclasses
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from ract import ActionSpace, Feature, RecourseTreeClassifier
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseTreeClassifier,
+    audit,
+    certify,
+    find_reasons,
+    find_recourse,
+    has_recourse,
+    verify,
+)
 from ract._utils.errors import InvalidData, InvalidSpec
+from ract.evaluation import guarantee_recourse
+from ract.evaluation.metrics import outlier_score, recourse_ratio, recourse_report, validity
 from ract.recourse.problem import RecourseProblem, own_budget
 
 PEOPLE = pd.DataFrame({"age": [30, 40, 50, 60] * 5, "income": np.arange(20.0)})
@@ -50,7 +62,7 @@ def test_the_same_model_and_reference_are_read_once_until_it_is_fitted_again():
 def test_the_budget_is_the_one_given_or_that_of_training():
     assert own_budget(own()) == 0.4 and own_budget(own(), 0.1) == 0.1
     assert own_budget(PLAIN) == np.inf
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         own_budget(PLAIN, -1)
     assert RecourseProblem(own()).encoded(PEOPLE).budget == 0.4
 
@@ -85,3 +97,46 @@ def test_columns_in_another_order_and_models_of_other_columns_are_refused():
         RecourseProblem([]).encoded(PEOPLE)
     wider = dataclasses.replace(RecourseProblem(own()), model=[own(), PLAIN])
     assert len(wider.encoded(PEOPLE).each) == 2
+
+
+def told(model, X, y, **keywords):
+    """What functions that take a problem say of it, in words and numbers."""
+    certificate = certify(model, X, **keywords)
+    asked = {name: value for name, value in keywords.items() if name != "threshold"}
+    return {
+        "plans": find_recourse(model, X, **keywords).cost,
+        "recourse": has_recourse(model, X, **keywords),
+        "reasons": [len(person.reasons) for person in find_reasons(model, X, **keywords)],
+        "certificate": dataclasses.replace(certificate, date="").to_dict(),
+        "verified": bool(verify(certificate, model, X, **keywords)),
+        "guarantee": guarantee_recourse(model, X, 0.5, 0.8, **asked).describe(),
+        "report": recourse_report(model, X, y, **keywords).to_numpy().tolist(),
+        "ratio": recourse_ratio(model, X, **keywords),
+        "validity": validity(model, X, **keywords),
+        "outliers": outlier_score(model, X, **keywords),
+        "audit": audit(model, X, y, **keywords).metrics.to_numpy().tolist(),
+    }
+
+
+@pytest.mark.parametrize("budget", [None, 0.3])
+def test_functions_take_a_problem_or_a_model_with_its_keywords(budget):
+    keywords = {"actions": SPACE, "reference": PEOPLE, "budget": budget}
+    by_model = told(PLAIN, PEOPLE, APPROVED, **keywords)
+    by_problem = told(RecourseProblem(PLAIN, **keywords), PEOPLE, APPROVED)
+    for what, said in by_model.items():
+        np.testing.assert_equal(by_problem[what], said, err_msg=what)
+    assert by_model["verified"]
+
+
+def test_what_a_problem_says_is_not_said_again():
+    problem = RecourseProblem(PLAIN, SPACE, reference=PEOPLE, budget=0.3, threshold=0.6)
+    for function in (certify, audit, partial(verify, certify(problem, PEOPLE))):
+        with pytest.raises(InvalidSpec, match="was given a RecourseProblem, which says 'desired'"):
+            function(problem, PEOPLE, desired=1)
+    with pytest.raises(InvalidSpec, match="certify was given a RecourseProblem, which says 'bud"):
+        certify(problem, PEOPLE, 0.3)
+    with pytest.raises(InvalidSpec, match="chooses the threshold"):
+        guarantee_recourse(problem, PEOPLE, 0.5)
+    for function in (certify, audit):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'budgets'"):
+            function(PLAIN, PEOPLE, budgets=0.3)

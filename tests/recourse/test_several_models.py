@@ -72,6 +72,10 @@ def test_options_combine_with_several_models(loans, old_and_new):
     assert (total.status == "optimal").any()
     for model in old_and_new:
         assert (model.predict(total.counterfactuals[total.found]) == "approved").all()
+    # Other models' own costs are shares, which no budget of 3 is about.
+    assert (
+        find_recourse(old_and_new, people, cost="l1", budget=3.0).found.sum() >= total.found.sum()
+    )
     for option in (
         {"margin": 0.1}, {"n_alternatives": 1}, {"ranges": True}, {"at_least": True},
         {"strength": "most"}, {"method": "leaves"}, {"effects": "estimate"},

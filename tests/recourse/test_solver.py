@@ -212,11 +212,11 @@ def test_wrong_input_is_refused():
     model, _, refused = loans_forest(1, 2, 0.0)
     search = SolverSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     for limit in (-1.0, float("nan")):
-        with pytest.raises(InvalidSpec, match="time_limit must be 0 seconds or more"):
+        with pytest.raises(InvalidSpec, match="time_limit must be a number of 0 or more"):
             search.solve(refused, time_limit=limit)
-    with pytest.raises(InvalidSpec, match="max_changes must be 0 or more, got -1"):
+    with pytest.raises(InvalidSpec, match="max_changes must be a whole number of 0 or more"):
         search.solve(refused, max_changes=-1)
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         search.solve(refused, -0.5)
     combined = CombinedCost("l1", per_change=0.1).fit(refused.T, model.encoder_.weights)
     with pytest.raises(InvalidSpec, match="Programs take no CombinedCost"):

@@ -28,12 +28,12 @@ from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.leaves import LeafSearch
 from ract.recourse.solver import SolverSearch
 from tests import naive
-from tests.builders import CHANGES, quick_of, random_ensemble, with_random_values
+from tests.builders import CHANGES, each_seed, random_ensemble, with_random_values
 
 STEPS = {"integer": [1, 5, 7, 25, 50], "continuous": [0.01, 0.05, 0.25, 0.1]}
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(range(200))
 def test_the_next_round_targets_equal_brute_force(seed):
     rng = np.random.default_rng(seed)
     step = float(rng.choice([1, 2, 5, 25, 100, 0.01, 0.05, 0.5, 7]))
@@ -96,7 +96,7 @@ def least_cost(ensembles, encoder, cost, own, matrix):
 
 @pytest.mark.parametrize("adds_up", [False, True])
 @pytest.mark.parametrize("combine", ["votes", "sum", "mean"])
-@pytest.mark.parametrize("seed", quick_of(12, range(200)))
+@each_seed(range(200), n_quick=12)
 def test_exact_search_lands_on_the_cheapest_round_values(seed, combine, adds_up):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = stepped_problem(
@@ -118,7 +118,7 @@ def test_exact_search_lands_on_the_cheapest_round_values(seed, combine, adds_up)
 
 
 @pytest.mark.parametrize("cost", ["percentile", "l1"])
-@pytest.mark.parametrize("seed", quick_of(15, range(80)))
+@each_seed(range(80), n_quick=15)
 def test_solver_and_leaves_land_on_round_values(seed, cost):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, fitted = stepped_problem(rng, cost=cost)
@@ -136,7 +136,7 @@ def test_solver_and_leaves_land_on_round_values(seed, cost):
             assert np.isinf(least)
 
 
-@pytest.mark.parametrize("seed", quick_of(15, range(80)))
+@each_seed(range(80), n_quick=15)
 def test_actions_that_several_models_accept_are_round(seed):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = stepped_problem(rng)
@@ -150,7 +150,7 @@ def test_actions_that_several_models_accept_are_round(seed):
         )
 
 
-@pytest.mark.parametrize("seed", quick_of(60, range(300)))
+@each_seed(range(300), n_quick=60)
 def test_reach_ends_at_the_last_round_values(seed):
     rng = np.random.default_rng(seed)
     encoder, matrix, _, cost = stepped_problem(rng)
@@ -181,7 +181,7 @@ def test_who_hands_in_a_value_hands_in_a_multiple():
     missing = encoder.missing_cells
     cost = fit_cost("percentile", list(matrix.T), encoder.weights, exact=True, missing=missing)
     grid = Grid(encoder.axes, (np.array([18.5, 25.5, 52.5, 55.5]), np.zeros(0)))
-    handed = grid.price(cost).handed_in[0]
+    handed = grid.price(cost).supplied[0]
     np.testing.assert_array_equal(handed.values, [10, 20, 30, np.nan, 60])
 
 
@@ -270,5 +270,5 @@ def test_proposed_steps():
     ):
         with pytest.raises(InvalidSpec, match=message):
             Feature("x", **given)
-    with pytest.raises(InvalidSpec, match="steps must be 'round', 'limits' or None, got 5"):
+    with pytest.raises(InvalidSpec, match="steps must be 'round' or 'limits', or None, got 5"):
         ActionSpace([], steps=5)

@@ -338,7 +338,7 @@ def test_what_cannot_be_asked_of_several_classes_is_refused():
     with pytest.raises(InvalidSpec, match=r"are no sum of its trees"):
         find_recourse(boosted, people, desired="A", threshold=0.8, **asked)
     with pytest.raises(
-        InvalidSpec, match=r"'ranges' need the exact method.*got one class among several"
+        InvalidSpec, match=r"'ranges' needs the exact method.*got one class among several"
     ):
         find_recourse(forest, people, desired="A", ranges=True, **asked)
     with pytest.raises(InvalidSpec, match=r"one model of two classes; got .* of 3 classes"):

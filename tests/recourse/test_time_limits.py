@@ -4,18 +4,27 @@ How long the steps take on a forest of 600,000 nodes stands in ``benchmarks/atta
 """
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ract import RecourseBoostingClassifier, RecourseForestClassifier, find_recourse
+from ract import (
+    ActionSpace,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    find_recourse,
+)
 from ract._kernels.search.cell_forest import polish
 from ract._utils.status import Status
 from ract.data.datasets import load_loans
+from ract.recourse.calibration import LastingCurve, Point
 from ract.recourse.common.search import Watch
 from ract.recourse.exact import decide
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
+from ract.recourse.options import Levels
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +133,53 @@ def test_a_point_stays_as_it_is_once_the_time_is_up(loans, models):
                 assert not late or (point == start).all()
                 moved += (point != start).any()
     assert moved > 0
+
+
+SEVERAL = {
+    "earliest month": {"cost": "time"},
+    "by a month": {"by": 6},
+    "levels by a month": {"strength": Levels((0.2, 0.4, 0.6)), "by": 6},
+    "lasting by a month": {"lasting": 0.5, "by": 6},
+    "lasting": {"lasting": 0.5},
+    "strongest": {"lasting": 0.5},
+    "strongest, at least": {"lasting": 0.5, "at_least": True},
+    "with a guard": {"lasting": 0.5},
+}
+
+
+@pytest.fixture
+def spent(monkeypatch):
+    """Seconds of searches, each of which takes .3 of them or what is left of its time."""
+    seconds = []
+
+    @contextmanager
+    def timing(watch, i):
+        flag, left = watch.flags[i], float(watch._limits[i])
+        flag[:] = left <= 0
+        yield flag
+        watch.seconds[i] = min(left, 0.3)
+        seconds.append(watch.seconds[i])
+
+    monkeypatch.setattr(Watch, "timing", timing)
+    return seconds
+
+
+@pytest.mark.parametrize("drift", [0, 1], ids=["", "drift"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_all_questions_about_a_person_share_one_limit(spent, loans, name, drift):
+    aging = [replace(f, drift=drift) if f.name == "Age" else f for f in loans.actions]
+    space = ActionSpace(aging, loans.desired)
+    model = RecourseForestClassifier(space, n_estimators=5, max_depth=4, random_state=0)
+    if name == "levels by a month":
+        model = RecourseTreeClassifier(space, max_depth=4, random_state=0)
+    model.fit(loans.frame, loans.target)
+    points = (Point(0.8, 100, 120, 100, 97, (0.9, 1.0)),)
+    rule = "strongest" if name.startswith("strongest") else "strength"
+    guard = model.ensemble_ if name == "with a guard" else None
+    model.lasting_ = LastingCurve(points, 0.9, 0.5, rule, guard=guard)
+    for person in range(3):
+        spent.clear()
+        one = refused(model, loans, 3).iloc[[person]]
+        found = find_recourse(model, one, time_limit=1.0, **SEVERAL[name])
+        assert sum(spent) <= 1 + 1e-9
+        assert found.answers.seconds.tolist() == pytest.approx([sum(spent)])

@@ -21,6 +21,7 @@ from ract.trees.cover import (
     whole_units,
 )
 from ract.trees.grower import GrowRules, grow_tree
+from tests.builders import each_seed
 from tests.trees.problems import leaf_of, leaves_by_enumeration, random_people, random_problem
 
 
@@ -98,7 +99,7 @@ def no_flip_is_redundant(attained, weights, tree, result, within):
 
 
 @pytest.mark.parametrize("kind", ["ones", "counts", "floats"])
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(range(80))
 def test_covers_against_every_subset_of_leaves(seed, kind):
     problem = random_problem(seed, kind)
     (tree, labels), people, weights = mostly_undesired(problem), problem.people, problem.weights
@@ -128,7 +129,7 @@ def test_covers_against_every_subset_of_leaves(seed, kind):
 
 
 @pytest.mark.parametrize("kind", ["ones", "counts"])
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_lazy_greedy_equals_counting_everything_anew(seed, kind):
     problem = random_problem(seed, kind)
     (tree, labels), people, weights = mostly_undesired(problem), problem.people, problem.weights
@@ -150,7 +151,7 @@ def test_lazy_greedy_equals_counting_everything_anew(seed, kind):
     assert kept.tolist() == naive_needed(attained, weights, tree, labels, first, allowed)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_trees_along_the_order_are_nested_and_end_without_risk(seed):
     problem = random_problem(seed, "floats")
     tree, attainment = problem.tree, Attainment(problem.tree, problem.people)
@@ -265,7 +266,7 @@ def test_what_the_exact_cover_cannot_prove_it_refuses(monkeypatch):
         exact_cover(attainment, problem.weights, labels, 0.0, time_limit=5.0)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_seed(range(300))
 def test_attained_leaves_equal_enumeration_of_every_point(seed, monkeypatch):
     monkeypatch.setattr(cover, "CHUNK", 7)
     problem = random_problem(seed, "floats", n=20)
@@ -291,7 +292,7 @@ def test_attained_leaves_equal_enumeration_of_every_point(seed, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_growing_covers_those_who_attain_a_desired_leaf(seed):
     problem = random_problem(seed, "counts", recourse_weight=0.3)
     reached = Attainment(problem.tree, problem.people).desired_reached(problem.tree.label)

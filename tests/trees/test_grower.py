@@ -8,7 +8,7 @@ from ract.data.encoder import Encoder
 from ract.data.grid import Grid
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import GrowRules, People, from_cell_trees, grow_tree, to_cell_trees
-from tests.builders import quick_of, random_people
+from tests.builders import each_seed, random_people
 from tests.naive import NaiveObjective
 
 
@@ -143,7 +143,7 @@ def random_case(rng, criterion, seed, *, missing=False, **rules):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
-@pytest.mark.parametrize("seed", range(160))
+@each_seed(range(160))
 def test_every_node_has_the_least_objective(criterion, seed):
     rng = np.random.default_rng([seed, len(criterion)])
     people, weights, rules = random_case(rng, criterion, seed)
@@ -152,7 +152,7 @@ def test_every_node_has_the_least_objective(criterion, seed):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("floor", [0.25, 0.4, 0.5, 0.7, 1.0])
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 def test_every_node_has_the_least_objective_above_a_floor(criterion, floor, seed):
     rng = np.random.default_rng([seed, len(criterion), int(100 * floor)])
     people, weights, rules = random_case(rng, criterion, seed, min_leaf_share=floor)
@@ -162,7 +162,7 @@ def test_every_node_has_the_least_objective_above_a_floor(criterion, floor, seed
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("cut", [0.25, 0.75])
 @pytest.mark.parametrize("floor", ["none", "cut"])
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_every_node_has_the_least_objective_with_a_cut(criterion, cut, floor, seed):
     rng = np.random.default_rng([seed, len(criterion), int(100 * cut)])
     share = cut if floor == "cut" else 0.0
@@ -176,7 +176,7 @@ def test_every_node_has_the_least_objective_with_a_cut(criterion, cut, floor, se
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("floor", [0.0, 0.4])
-@pytest.mark.parametrize("seed", quick_of(40, range(600)))
+@each_seed(range(600), n_quick=40)
 def test_every_node_has_the_least_objective_where_values_are_missing(criterion, floor, seed):
     rng = np.random.default_rng([seed, len(criterion), int(100 * floor), 17])
     people, weights, rules = random_case(rng, criterion, seed, missing=True, min_leaf_share=floor)

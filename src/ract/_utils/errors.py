@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 class InvalidSpec(ValueError):
-    """An action space, cost or parameter that cannot be meant as written."""
+    """An action space, cost or parameter that is invalid or contradicts another one."""
 
 
 class InvalidData(ValueError):

@@ -38,12 +38,15 @@ def formula_safe(text: str) -> str:
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table with a caption; numbers stand at the right, what is missing is left empty.
+    """A table with a caption: numbers to the right, missing values empty, booleans yes or no.
 
     >>> html_table("<b>", ["x"], [[1.25], ["<i>"], [None]]).splitlines()[0]
     '<table><caption style="text-align: left">&lt;b&gt;</caption>'
     """
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
+    head = "".join(
+        f'<th scope="col" style="text-align: left; padding: 0 .6em">{_text(name)}</th>'
+        for name in columns
+    )
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return (
         f'<table><caption style="text-align: left">{_text(caption)}</caption>\n'
@@ -61,7 +64,9 @@ def html_text(text: str) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    if isinstance(value, (int, float)):
         shown = (
             "" if math.isnan(value) else f"{value:,}" if isinstance(value, int) else _short(value)
         )

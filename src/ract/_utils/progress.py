@@ -82,3 +82,17 @@ def track(
             done += 1 if size is None else size(item)
             report(done)
             yield item
+
+
+def in_threads(jobs: Iterable[Callable[[], Item]], n_jobs: int | None) -> Iterator[Item]:
+    """What jobs come to, in their order; the number of threads as in joblib.
+
+    >>> list(in_threads([lambda: 1, lambda: 2], n_jobs=2))
+    [1, 2]
+    """
+    from joblib import Parallel, delayed
+
+    done: Iterator[Item] = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(job)() for job in jobs
+    )
+    return done

@@ -8,6 +8,8 @@ from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
+from ract._utils.renamed import refuse_removed
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -42,14 +44,14 @@ def takes_keywords_of(function: Callable[..., Any], more: Iterable[str] = ()) ->
 
     def decorate(method: F) -> F:
         shown = signature(method)
-        own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        named = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
 
         @wraps(method)
         def checked(*arguments: Any, **options: Any) -> Any:
             refuse_unknown_keywords(method.__name__, options, known)
             return method(*arguments, **options)
 
-        checked.__signature__ = shown.replace(parameters=[*own, *keywords])  # type: ignore[attr-defined]
+        checked.__signature__ = shown.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
@@ -94,6 +96,7 @@ def refuse_unknown_keywords(function: str, given: Mapping[str, Any], known: froz
     """Refuse a keyword that a function does not have, as Python does, with a proposal."""
     for name in given:
         if name not in known:
+            refuse_removed(f"{name}=")
             close = get_close_matches(name, known, 1)
             proposal = f" Did you mean {close[0]!r}?" if close else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}.{proposal}")

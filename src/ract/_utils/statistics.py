@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, norm, t
+from scipy.stats import beta, binomtest, norm, t
+
+from ract._utils.errors import InvalidSpec
+from ract._utils.validation import INNER_SHARE, check_value
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,46 @@ def proportion(hits: int, n: int, confidence: float) -> Estimate:
         return NOTHING
     interval = binomtest(hits, n).proportion_ci(confidence, method="wilson")
     return Estimate(hits / n, float(interval.low), float(interval.high))
+
+
+def exact_share(hits: int, n: int, confidence: float) -> Estimate:
+    """A share with the interval of Clopper and Pearson.
+
+    >>> estimate = exact_share(95, 100, 0.9)
+    >>> round(estimate.low, 3), round(estimate.high, 3)
+    (0.898, 0.98)
+    """
+    if n == 0:
+        return NOTHING
+    interval = binomtest(hits, n).proportion_ci(confidence, method="exact")
+    return Estimate(hits / n, float(interval.low), float(interval.high))
+
+
+def clopper_pearson_upper(failures: int, n: int, confidence: float) -> float:
+    """Upper confidence bound of a probability, exact for any number of trials.
+
+    Parameters
+    ----------
+    failures, n : int
+        Times that it happened, out of how many.
+    confidence : float
+
+    Examples
+    --------
+    >>> round(clopper_pearson_upper(0, 30, 0.95), 3)
+    0.095
+    """
+    check_value("confidence", confidence, INNER_SHARE)
+    if not 0 <= failures <= n or n < 1:
+        raise InvalidSpec(f"failures must lie between 0 and n >= 1, got {failures} of {n}.")
+    if failures == n:
+        return 1.0
+    return float(beta.ppf(confidence, failures + 1, n - failures))
+
+
+def clopper_pearson_lower(hits: int, n: int, confidence: float) -> float:
+    """Lower confidence bound of a probability, exact for any number of trials."""
+    return float(beta.ppf(1 - confidence, hits, n - hits + 1)) if hits else 0.0
 
 
 def mean(values: np.ndarray, confidence: float) -> Estimate:

@@ -76,13 +76,13 @@ class Templates:
             self._check(folder, [*self.names, *more])
 
     def _check(self, folder: str | Path, names: list[str]) -> None:
-        own = [name for name in names if Path(folder, name).is_file()]
-        if not own:
+        replaced = [name for name in names if Path(folder, name).is_file()]
+        if not replaced:
             raise InvalidSpec(
                 f"templates must be a folder with at least one of {listing(names, len(names))}, "
                 f"got {str(folder)!r}."
             )
-        for name in own:
+        for name in replaced:
             with _mistakes_in(Path(folder, name)):
                 self._environment.get_template(name)
 

@@ -26,7 +26,7 @@ class DataUnavailable(OSError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table of people, what was decided about them, and what they may change.
+    """A data set: features, target, action space and desired class.
 
     Parameters
     ----------

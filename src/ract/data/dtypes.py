@@ -12,9 +12,9 @@ import pandas as pd
 
 def with_none(values: np.ndarray) -> list[Any]:
     """A column as a list, with None where it is missing."""
-    held = values.astype(object)
-    held[pd.isna(values)] = None
-    column: list[Any] = held.tolist()
+    objects = values.astype(object)
+    objects[pd.isna(values)] = None
+    column: list[Any] = objects.tolist()
     return column
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.memo import Memo
 from ract._utils.typing import TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import FINITE_AMOUNT, check_value, is_number
 from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table
@@ -78,8 +78,7 @@ class CausalEffects:
     uncertainty: float = 0.0
 
     def __post_init__(self) -> None:
-        if not is_number(self.uncertainty) or not 0.0 <= self.uncertainty < np.inf:
-            raise InvalidSpec(f"uncertainty must be 0 or more, got {self.uncertainty!r}.")
+        check_value("uncertainty", self.uncertainty, FINITE_AMOUNT)
         object.__setattr__(self, "names", tuple(self.names))
         try:
             direct = np.array(self.direct, dtype=np.float64)
@@ -112,7 +111,7 @@ class CausalEffects:
     def from_edges(
         cls, edges: Mapping[tuple[str, str], float], names: Sequence[str] | None = None
     ) -> CausalEffects:
-        """Effects from arrows: (cause, effect) to the change of the effect per unit of cause.
+        """Create effects from edges: (cause, effect) to the change of the effect per unit of cause.
 
         Parameters
         ----------
@@ -274,7 +273,7 @@ class CausalEffects:
         return sorter
 
     def after(self, people: ArrayLike, actions: ArrayLike) -> np.ndarray:
-        """Features of people after they act and everything has followed: x + a + E a.
+        """Features after an action and its causal effects: x + a + E a.
 
         Parameters
         ----------
@@ -335,7 +334,7 @@ class CausalEffects:
         )
 
     def describe(self) -> str:
-        """What follows from one unit more of each feature that has effects, one line each."""
+        """Effects of raising each feature by one unit, one line per feature."""
         lines = []
         for j, cause in enumerate(self.names):
             follows = [
@@ -365,7 +364,7 @@ def _check_names(names: Sequence[Any]) -> None:
 def _check_arrow(pair: object, weight: object) -> None:
     if not (isinstance(pair, tuple) and len(pair) == 2):
         raise InvalidSpec(f"An arrow is a pair (cause, effect) of names, got {pair!r}.")
-    if not isinstance(weight, (int, float, np.number)) or isinstance(weight, bool):
+    if not is_number(weight):
         raise InvalidSpec(
             f"The effect of {pair[0]!r} on {pair[1]!r} must be a number, got {weight!r}."
         )

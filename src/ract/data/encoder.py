@@ -55,7 +55,7 @@ class Axis:
         return self.feature.missing is not None
 
     def without_supply(self) -> Axis:
-        """The same axis, on which nobody hands in a missing value."""
+        """The same axis, on which nobody supplies a missing value."""
         if not self.feature.may_supply:
             return self
         return replace(self, feature=replace(self.feature, missing="stays", supply_cost=None))
@@ -64,7 +64,7 @@ class Axis:
         """Whether a person may leave one category (row) for another (column), or stay.
 
         The last row and column of an axis with missing values are those of people without one:
-        they may hand in any category or stay, and nobody joins them.
+        they may supply any category or stay, and nobody joins them.
         """
         source, target = np.indices((len(self.columns), len(self.columns)))
         up, down = self.feature.may_rise, self.feature.may_fall
@@ -162,10 +162,10 @@ class Encoder:
     def feature_of_column(self) -> np.ndarray:
         """Position, among the table's own columns, of what each encoded column encodes."""
         position = {name: k for k, name in enumerate(self.feature_names)}
-        own = [
+        names_by_axis = [
             axis.feature.columns or (axis.feature.name,) * len(axis.columns) for axis in self.axes
         ]
-        return np.array([position[name] for names in own for name in names])
+        return np.array([position[name] for names in names_by_axis for name in names])
 
     @property
     def n_columns(self) -> int:
@@ -248,7 +248,7 @@ class Encoder:
 
         A value that rounds beyond ``least`` or ``most`` (rows x axes; NaN for no end) steps back.
         """
-        held = matrix.copy() if narrow else matrix
+        stored = matrix.copy() if narrow else matrix
         for a, kind in narrow.items():
             j = self.axes[a].columns[0]
             near = matrix[:, j].astype(kind)  # NaN stays NaN
@@ -257,8 +257,8 @@ class Encoder:
                 near = np.where(near < least[:, a], np.nextafter(near, infinite), near)
             if most is not None:
                 near = np.where(near > most[:, a], np.nextafter(near, -infinite), near)
-            held[:, j] = near
-        return held
+            stored[:, j] = near
+        return stored
 
     def check_names(self, table: Table) -> None:
         """Refuse a table that does not have the columns of training."""
@@ -326,15 +326,15 @@ def _layout(space: ActionSpace) -> tuple[tuple[Axis, ...], tuple[str, ...]]:
     names: list[str] = []
     for feature in space:
         if feature.columns:
-            own = list(feature.columns)
+            column_names = list(feature.columns)
         elif feature.is_categorical:
-            own = [f"{feature.name}={category}" for category in feature.categories]
-            own += [] if feature.missing is None else [f"{feature.name}=missing"]
+            column_names = [f"{feature.name}={category}" for category in feature.categories]
+            column_names += [] if feature.missing is None else [f"{feature.name}=missing"]
         else:
-            own = [feature.name]
-        columns = tuple(range(len(names), len(names) + len(own)))
+            column_names = [feature.name]
+        columns = tuple(range(len(names), len(names) + len(column_names)))
         axes.append(Axis(feature, columns, barred=barred_of(space.rules, feature)))
-        names += own
+        names += column_names
     return tuple(axes), tuple(names)
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, listing
 from ract._utils.typing import TableLike
+from ract._utils.validation import as_python
 from ract.data.dtypes import (
     dtype_that_holds,
     has_fractions,
@@ -79,9 +80,10 @@ def _named(frame: pd.DataFrame) -> tuple[nw.DataFrame[Any], list[Any]]:
 def refuse_loose_people(X: object) -> None:
     """Refuse people who are no table, with what a table of them is, and columns of one name."""
     if isinstance(X, pd.Series):
-        label = X.name.item() if isinstance(X.name, np.generic) else X.name
-        how = f"This is one person as a Series; write people.loc[[{label!r}]] for a table of one."
-        raise InvalidData(how)
+        raise InvalidData(
+            "This is one person as a Series; write "
+            f"people.loc[[{as_python(X.name)!r}]] for a table of one."
+        )
     if isinstance(X, Mapping):
         raise InvalidData(
             "This is a dict; write pandas.DataFrame([person]) for a table of one person, or "

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.cells import add_category, find_cells
-from ract._utils.errors import InvalidSpec
+from ract._utils.validation import check_value, whole
 from ract.data.actions.steps import first_above, last_below
 from ract.data.costs import FittedCost
 from ract.data.costs.distribution import Distribution
@@ -24,7 +24,7 @@ from ract.data.prices import IntegerTable, Prices
 
 Columns = Sequence[np.ndarray]
 
-MOST_CELLS = 65_536
+BINS = whole(2, 65_536)
 FEW_PEOPLE = 16  # below, looking up each of them is fastest
 MANY_PEOPLE = 50_000  # from here on the kernel saves more time than it takes to compile
 
@@ -75,8 +75,7 @@ class Grid:
         sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
-        if not 2 <= max_cells <= MOST_CELLS:
-            raise InvalidSpec(f"max_cells must lie between 2 and {MOST_CELLS}, got {max_cells}.")
+        check_value("max_cells", max_cells, BINS)
         thresholds = []
         for axis in axes:
             if axis.is_categorical:
@@ -187,13 +186,13 @@ class Grid:
             return np.where(np.isinf(floor), floor, np.nextafter(floor, np.inf)), ceiling
         return np.floor(floor) + 1, np.floor(ceiling)
 
-    def span(self, a: int, own: float) -> tuple[np.ndarray, np.ndarray]:
+    def span(self, a: int, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value in each cell that a person may take on an ordinal axis.
 
         Parameters
         ----------
         a : int
-        own : float
+        value : float
             The person's value; NaN if they have none.
 
         Returns
@@ -210,14 +209,14 @@ class Grid:
         (array([1., 5.]), array([4., 9.]))
         """
         feature = self.axes[a].feature
-        lower, upper = feature.limits(own)
-        if np.isnan(own):
+        lower, upper = feature.limits(value)
+        if np.isnan(value):
             lower, upper = feature.bounds if feature.may_supply else (np.inf, -np.inf)
         first, last = self.ends(a)
         lowest, highest = np.maximum(first, lower), np.minimum(last, upper)
-        if feature.is_stepped and not np.isnan(own):
-            above, below = lowest > own, highest < own
-            here, step = np.array([own]), feature.step or 0.0
+        if feature.is_stepped and not np.isnan(value):
+            above, below = lowest > value, highest < value
+            here, step = np.array([value]), feature.step or 0.0
             lowest[above] = first_above(here, lowest[above], step)
             highest[below] = last_below(here, highest[below], step)
         empty = ~(lowest <= highest)

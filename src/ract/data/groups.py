@@ -20,6 +20,7 @@ from ract._utils import statistics as intervals
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.statistics import Estimate, difference, ratio
 from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import INNER_SHARE, check_value
 from ract.data.frames import as_narwhals, read_table
 from ract.data.sketch import Points
 
@@ -137,9 +138,8 @@ class Metrics:
         return Metrics(add_by_key(self.sums, other.sums))
 
     def table(self, confidence: float) -> pd.DataFrame:
-        """One row per group and metric, as ``ract.evaluation.metrics.recourse_report`` has them."""
-        if not 0 < confidence < 1:
-            raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
+        """One row per group and metric, as ``ract.evaluation.recourse_report`` has them."""
+        check_value("confidence", confidence, INNER_SHARE)
         names = list(dict.fromkeys(name for _, name in self.sums))
         found = list(dict.fromkeys(group for group, _ in self.sums))
         rows = []

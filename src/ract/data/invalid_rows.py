@@ -184,7 +184,7 @@ def _faults_of_group(table: Table, feature: Feature) -> Iterator[Fault]:
 
 def _with_numbers(people: TableLike, table: Table, rows: np.ndarray, encoder: Encoder) -> Any:
     """A table in which text that stands for numbers has become numbers."""
-    groups = (axis.feature.columns or (axis.feature.name,) for axis in encoder.axes)
+    groups = (axis.feature.table_columns for axis in encoder.axes)
     is_text = {axis.feature.name for axis in encoder.axes if axis.is_categorical}
     names = [name for group in groups for name in group if name not in is_text]
     if isinstance(people, pd.DataFrame):

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData
+from ract._utils.validation import FINITE_AMOUNT, check_value
 
 # Entropy of a standard normal variable, and the constants of the approximation.
 NORMAL_ENTROPY = 0.5 * (1.0 + np.log(2.0 * np.pi))
@@ -70,8 +71,7 @@ class DirectLiNGAM:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.threshold < np.inf:
-            raise InvalidSpec(f"threshold must be 0 or more, got {self.threshold!r}.")
+        check_value("threshold", self.threshold, FINITE_AMOUNT)
 
     def fit(
         self,

@@ -22,9 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract.data.actions import ActionSpace, Feature
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Encoder
@@ -151,10 +150,7 @@ class LoansModel:
         frame : DataFrame
         target : Series of "approved" and "refused"
         """
-        if not is_number(n_people, whole=True):
-            raise InvalidSpec(f"n_people must be a whole number, got {n_people!r}.")
-        if n_people < 1:
-            raise InvalidSpec(f"n_people must be at least 1, got {n_people}.")
+        check_value("n_people", n_people, AT_LEAST_ONE)
         roots = _draw_roots(int(n_people), rng)
         # Effects start at zero, and each is filled in before the next one reads it.
         frame = pd.DataFrame(roots | dict.fromkeys(_EQUATIONS, 0.0))

@@ -1,7 +1,7 @@
 """A grid under a cost: what people can do, read by learner and searches alike.
 
 For any person the price list knows the cheapest value that they attain in each cell and what it
-costs. The rules themselves are those of ``ract.data.actions.Feature``: a box per person and
+costs. The rules themselves are those of ``ract.Feature``: a box per person and
 feature (``Feature.box``), the intersection of bounds, direction and limits, of which the budget
 leaves a part.
 """
@@ -19,6 +19,7 @@ import numpy as np
 from ract._kernels.cells import find_reach
 from ract._kernels.steps import find_landings
 from ract._utils.errors import InvalidSpec
+from ract._utils.validation import AMOUNT, check_value
 from ract.data.actions.steps import decade_table, first_multiple
 from ract.data.costs import FittedCost, Supply, ceiling, require_max_norm
 from ract.data.costs.supply import switch_costs
@@ -67,8 +68,8 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class HandedIn:
-    """What people without a value may hand in on an ordinal axis.
+class SuppliedValues:
+    """What people without a value may supply on an ordinal axis.
 
     ``values`` has the value of each ordered cell that is nearest to the median known value, NaN
     where no value is allowed.
@@ -79,7 +80,7 @@ class HandedIn:
 
     @property
     def costs(self) -> np.ndarray:
-        """What handing in a value of each ordered cell costs; inf where none is allowed."""
+        """What supplying a value of each ordered cell costs; inf where none is allowed."""
         return np.where(np.isnan(self.values), np.inf, self.cost)
 
 
@@ -91,7 +92,7 @@ class Reach:
     ----------
     lowest, highest : integer arrays (axes x people)
         Lowest and highest attainable cell, the person's own included. Of someone without a value
-        on an ordinal axis: those that they may hand in, beside their own cell; both are their own
+        on an ordinal axis: those that they may supply, beside their own cell; both are their own
         cell if there is nothing.
     categories : tuple of boolean matrices or None
         For a categorical axis, ``[a, b]``: whether people in category a can enter b.
@@ -110,7 +111,7 @@ class Prices:
     cost: FittedCost
     entries: tuple[Entries | None, ...]
     switches: tuple[np.ndarray | None, ...]
-    handed_in: tuple[HandedIn | None, ...]
+    supplied: tuple[SuppliedValues | None, ...]
 
     @classmethod
     def of(cls, grid: Grid, cost: FittedCost) -> Prices:
@@ -121,7 +122,7 @@ class Prices:
             cost,
             tuple(None if axis.is_categorical else _entries(grid, a, cost) for a, axis in axes),
             tuple(_switch_costs(axis, cost) if axis.is_categorical else None for _, axis in axes),
-            tuple(_handed_in(grid, a, cost) for a, _ in axes),
+            tuple(_supplied_values(grid, a, cost) for a, _ in axes),
         )
 
     @cached_property
@@ -155,8 +156,7 @@ class Prices:
         budget : float
         """
         require_max_norm(self.cost)
-        if not budget >= 0:
-            raise InvalidSpec(f"budget must be 0 or more, got {budget}.")
+        check_value("budget", budget, AMOUNT)
         most = ceiling(budget)
         lowest, highest = cells.copy(), cells.copy()
         categories: list[np.ndarray | None] = []
@@ -170,14 +170,14 @@ class Prices:
                 lowest[a], highest[a] = self._reach(a, columns, cells[a], most)
             if axis.has_missing:
                 missing = cells[a] == self.grid.missing_cell[a]
-                lowest[a, missing], highest[a, missing] = self._ends_handed_in(a, most)
+                lowest[a, missing], highest[a, missing] = self._supplied_ends(a, most)
         return Reach(lowest, highest, tuple(categories))
 
-    def _ends_handed_in(self, a: int, most: float) -> tuple[int, int]:
-        """Lowest and highest cell that people without a value may hand in on an ordinal axis."""
-        handed, own = self.handed_in[a], int(self.grid.missing_cell[a])
-        inside = np.flatnonzero(handed.costs <= most) if handed is not None else np.zeros(0)
-        return (int(inside[0]), int(inside[-1])) if len(inside) else (own, own)
+    def _supplied_ends(self, a: int, most: float) -> tuple[int, int]:
+        """Lowest and highest cell that people without a value may supply on an ordinal axis."""
+        supplied, missing_cell = self.supplied[a], int(self.grid.missing_cell[a])
+        inside = np.flatnonzero(supplied.costs <= most) if supplied is not None else np.zeros(0)
+        return (int(inside[0]), int(inside[-1])) if len(inside) else (missing_cell, missing_cell)
 
     def _reach(
         self, a: int, columns: Columns, cells: np.ndarray, most: float
@@ -282,8 +282,8 @@ class Prices:
             if switch is not None:
                 costs[:, a, : grid.n_cells[a]] = switch[cells[:, a]]
         for a in grid.with_missing:
-            n, handed = grid.missing_cell[a], self.handed_in[a]
-            costs[cells[:, a] == n, a, :n] = np.inf if handed is None else handed.costs
+            n, supplied = grid.missing_cell[a], self.supplied[a]
+            costs[cells[:, a] == n, a, :n] = np.inf if supplied is None else supplied.costs
         return costs
 
     def entered(self, a: int, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -295,27 +295,27 @@ class Prices:
         ----------
         a : int
         values : float (people,)
-            Their own values; of those without one, what they may hand in.
+            Their own values; of those without one, what they may supply.
         cells : int (people,)
             Their own cells.
         """
-        entries, feature, handed = self.entries[a], self.grid.axes[a].feature, self.handed_in[a]
+        entries, feature, supplied = self.entries[a], self.grid.axes[a].feature, self.supplied[a]
         assert entries is not None
-        cell, own = np.arange(len(entries.above)), cells[:, None]
+        cell, here = np.arange(len(entries.above)), cells[:, None]
         if feature.is_stepped:
             entered = np.full((len(values), len(cell)), np.nan)
-            ways = ((cell > own) & feature.may_rise) | ((cell < own) & feature.may_fall)
+            ways = ((cell > here) & feature.may_rise) | ((cell < here) & feature.may_fall)
             who, to = np.nonzero(ways & ~np.isnan(values)[:, None])
             entered[who, to] = self._landed(a, values[who], cells[who], to)  # within limits
         else:
-            entered = np.where(cell > own, entries.above, entries.below)
+            entered = np.where(cell > here, entries.above, entries.below)
         if feature.is_limited and not feature.is_stepped:
             low, high = (end[:, None] for end in feature.box(values))
             entered[(entered < low) | (entered > high)] = np.nan
         if self.grid.axes[a].has_missing:
             lacking = cells == self.grid.missing_cell[a]
-            entered[lacking] = np.nan if handed is None else handed.values
-        return np.where(cell == own, values[:, None], entered)
+            entered[lacking] = np.nan if supplied is None else supplied.values
+        return np.where(cell == here, values[:, None], entered)
 
     def value_in(self, a: int, values: np.ndarray, cells: np.ndarray, to: np.ndarray) -> np.ndarray:
         """What ``entered`` holds of one cell for each person, which they can enter.
@@ -323,7 +323,7 @@ class Prices:
         to : int (people,)
             Cells other than their own.
         """
-        entries, handed = self.entries[a], self.handed_in[a]
+        entries, supplied = self.entries[a], self.supplied[a]
         assert entries is not None
         lacking = cells == self.grid.missing_cell[a]
         if self.grid.axes[a].feature.is_stepped:
@@ -331,7 +331,7 @@ class Prices:
         else:
             entered = np.where(to > cells, entries.above[to], entries.below[to])
         if lacking.any():
-            entered[lacking] = np.nan if handed is None else handed.values[to[lacking]]
+            entered[lacking] = np.nan if supplied is None else supplied.values[to[lacking]]
         return entered
 
     def of_person(self, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -348,8 +348,8 @@ class Prices:
             is its position. A person's own cell costs nothing and keeps their own value, NaN
             included.
         """
-        own = self.grid.cells([np.array([value]) for value in person])[:, 0].astype(np.int64)
-        costs = self.costs(person[None], own[None])[0]
+        cells = self.grid.cells([np.array([value]) for value in person])[:, 0].astype(np.int64)
+        costs = self.costs(person[None], cells[None])[0]
         values = np.full(costs.shape, np.nan)
         for a, axis in enumerate(self.grid.axes):
             n = int(self.grid.n_cells[a]) - axis.has_missing
@@ -357,7 +357,7 @@ class Prices:
                 n = len(axis.columns)
                 values[a, :n] = np.where(np.isfinite(costs[a, :n]), np.arange(n), np.nan)
             else:
-                values[a, :n] = self.entered(a, person[[axis.columns[0]]], own[[a]])[0]
+                values[a, :n] = self.entered(a, person[[axis.columns[0]]], cells[[a]])[0]
         return costs, values
 
 
@@ -374,8 +374,8 @@ def _entries(grid: Grid, a: int, cost: FittedCost) -> Entries:
     return Entries(above, above_level, below, below_level)
 
 
-def _handed_in(grid: Grid, a: int, cost: FittedCost) -> HandedIn | None:
-    """What people without a value may hand in on an axis; None for nothing, or on categories."""
+def _supplied_values(grid: Grid, a: int, cost: FittedCost) -> SuppliedValues | None:
+    """What people without a value may supply on an axis; None for nothing, or on categories."""
     axis = grid.axes[a]
     if axis.is_categorical or not axis.feature.may_supply:
         return None
@@ -387,7 +387,7 @@ def _handed_in(grid: Grid, a: int, cost: FittedCost) -> HandedIn | None:
     values = np.clip(middle, lowest, highest)  # NaN where none is allowed
     if axis.feature.is_stepped:
         values = _nearest_multiple(values, lowest, highest, axis.feature.step or 0.0)
-    return HandedIn(supply.cost, values)
+    return SuppliedValues(supply.cost, values)
 
 
 def _nearest_multiple(
@@ -420,7 +420,7 @@ def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
 
 
 def supply_of(axis: Axis, cost: FittedCost) -> Supply:
-    """What handing in a missing value costs on an axis that allows it."""
+    """What supplying a missing value costs on an axis that allows it."""
     for supply in getattr(cost, "supply", ()):
         if supply.columns == axis.columns:
             return supply

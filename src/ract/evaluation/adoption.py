@@ -24,7 +24,7 @@ from sklearn.base import clone
 from ract._utils import statistics
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.typing import ColumnLike
-from ract._utils.validation import is_number
+from ract._utils.validation import ABOVE_0, AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import is_frame, take_rows
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
 from ract.models.base import RecourseClassifierMixin
@@ -128,8 +128,7 @@ def simulate_adoption(
         raise InvalidSpec(f"simulate_adoption needs a fitted model of ract, got {model!r:.60}.")
     if not is_frame(X):
         raise InvalidSpec("simulate_adoption needs people as a frame with named columns.")
-    if not (is_number(n_draws, whole=True) and n_draws >= 1):
-        raise InvalidSpec(f"n_draws must be a whole number of 1 or more, got {n_draws!r}.")
+    check_value("n_draws", n_draws, AT_LEAST_ONE)
     y = np.asarray(y)
     if y.shape != (len(X),):
         raise InvalidData(f"X has {len(X)} rows but y has shape {y.shape}.")
@@ -231,8 +230,7 @@ def _checked_shares(share: float | Sequence[float]) -> list[float]:
 
 
 def _places(slots: float | None, n: int) -> int | None:
+    check_value("slots", slots, NONE, ABOVE_0)
     if slots is None:
         return None
-    if not is_number(slots) or not slots > 0:
-        raise InvalidSpec(f"slots must be a number or a share above 0, got {slots!r}.")
     return round(slots * n) if slots < 1 else int(slots)

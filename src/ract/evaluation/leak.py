@@ -22,9 +22,9 @@ from ract._utils import statistics
 from ract._utils.errors import InvalidSpec
 from ract.data.actions import ActionSpace
 from ract.data.actions.feature import Feature
-from ract.evaluation.text import FittedModel
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
+from ract.trees.readers.model import FittedTrees
 
 QUERIES = (10, 30, 100, 300, 1000)
 DECISIONS, CHEAPEST = "decisions alone", "cheapest plans"
@@ -56,7 +56,7 @@ class Leak:
 
 
 def measure_leak(
-    model: FittedModel,
+    model: FittedTrees,
     X: pd.DataFrame | None = None,
     queries: Sequence[int] = QUERIES,
     *,
@@ -115,7 +115,7 @@ def measure_leak(
 class _Attack:
     """What the attacker asks about and learns from, encoded."""
 
-    def __init__(self, model: FittedModel, asked: pd.DataFrame, test: pd.DataFrame) -> None:
+    def __init__(self, model: FittedTrees, asked: pd.DataFrame, test: pd.DataFrame) -> None:
         self.encoder = model.encoder_
         self.asked = np.nan_to_num(self.encoder.matrix(asked, undeclared=True))
         self.test = np.nan_to_num(self.encoder.matrix(test, undeclared=True))
@@ -150,7 +150,7 @@ class _Attack:
         """
         numbers = np.zeros(before.shape[1], bool)
         for axis in self.encoder.axes:
-            numbers[list(axis.columns)] = axis.feature.kind in ("continuous", "integer")
+            numbers[list(axis.columns)] = axis.feature.is_number
         alone = (before[:, ~numbers] == after[:, ~numbers]).all(axis=1)
         start, way = (np.repeat(m[alone], N_BETWEEN, axis=0) for m in (before, after - before))
         share = np.random.default_rng(0).uniform(0, 0.98, size=way.shape)
@@ -178,7 +178,7 @@ class _Attack:
 
 
 def _answers(
-    model: FittedModel, asked: pd.DataFrame, how: dict[str, Any]
+    model: FittedTrees, asked: pd.DataFrame, how: dict[str, Any]
 ) -> Iterator[tuple[str, Recourse | None]]:
     """What is given out: nothing but decisions, and plans of several kinds."""
     plain = {"explain": False, "strict": True} | how
@@ -188,26 +188,26 @@ def _answers(
         replace(feature, max_change=None, max_relative=None, median=None, step=None)
         for feature in space
     ]
-    others = {
+    spaces = {
         CHEAPEST: ActionSpace(free, space.desired, None, None, space.rules),
         LIMITED: ActionSpace(free, space.desired, "size", None, space.rules),
         ROUND: ActionSpace(free, space.desired, None, "round", space.rules),
     }
-    for given, other in others.items():
+    for given, other in spaces.items():
         yield given, find_recourse(model, asked, **plain | {"actions": other.complete(asked)})
     yield RANGES, find_recourse(model, asked, **plain | {"ranges": True})
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})
 
 
 def _people(
-    model: FittedModel, X: pd.DataFrame | None, n: int, rng: np.random.Generator
+    model: FittedTrees, X: pd.DataFrame | None, n: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Random people: column by column from a table, or uniform within the declared bounds."""
     columns: dict[str, np.ndarray] = {}
     for feature in model.encoder_.space:
         if X is not None:
             rows = rng.integers(len(X), size=n)
-            for name in feature.columns or (feature.name,):
+            for name in feature.table_columns:
                 columns[name] = X[name].iloc[rows].to_numpy()
         elif feature.columns:
             chosen = rng.integers(len(feature.columns), size=n)

@@ -23,6 +23,7 @@ from ract._utils import statistics
 from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import FINITE_AMOUNT, NONE, check_value
 from ract.data.frames import take_rows
 from ract.data.groups import EVERYONE, members_of
 from ract.evaluation.metrics.letters import Decider, Letters, plans_of_letters
@@ -324,5 +325,4 @@ def _check_money(margin: float | None, loss: float | None) -> None:
     if (margin is None) != (loss is None):
         raise InvalidSpec("Profit needs both margin and loss, got one of them.")
     for name, value in (("margin", margin), ("loss", loss)):
-        if value is not None and not (np.isfinite(value) and value >= 0):
-            raise InvalidSpec(f"{name} must be a number of 0 or more, got {value!r}.")
+        check_value(name, value, NONE, FINITE_AMOUNT)

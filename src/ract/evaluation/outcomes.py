@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.typing import ColumnLike, Label, TableLike
@@ -41,9 +40,7 @@ class JudgedOutcomes:
         if not len(X):
             return cls(np.zeros(0), np.zeros((0, 1)))
         if isinstance(judge, OutcomeJudge):
-            check_is_fitted(judge)
-            halves = judge._calibrated(judge._shares(X, people))
-            middle = judge._estimates(X, people)[:, 0]
+            middle, halves = judge.by_half(X, people)
             return cls(1 - middle, 1 - halves)
         good = np.asarray(judge(X), float)
         if good.shape != (read_table(X).n_rows,) or not ((good >= 0) & (good <= 1)).all():

@@ -25,7 +25,7 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import BELOW_ONE, check_value
 from ract.data.frames import take_rows
 from ract.evaluation.lending import TODAY, Pool
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, bad_of, check_judge
@@ -119,13 +119,12 @@ def pool_offers(
     check_judge(seeking)
     if seeking is judge:
         raise InvalidSpec("seeking must be a judge of other people than the one that reports.")
-    if not is_number(max_pool_risk) or not 0 <= max_pool_risk < 1:
-        raise InvalidSpec(f"max_pool_risk must be a rise of 0 or more, got {max_pool_risk!r}.")
+    check_value("max_pool_risk", max_pool_risk, BELOW_ONE)
     found = _Found.of(model, X, strengths, options)
     bad = bad_of(y, found.desired, len(found.accepted))
     before = Pool(TODAY, found.accepted, bad.astype(float)).bad_rate(confidence)
     chosen_by, reported = found.judged_by(seeking), [found.outcomes(judge, s) for s in found.each]
-    rows, kept = [], None
+    rows, passed = [], None
     for level in LEVELS:
         which = found.cheapest(chosen_by <= level)
         offered = which >= 0
@@ -135,8 +134,8 @@ def pool_offers(
         rows.append((level, int(offered.sum()), rise.value, rise.low, rise.high))
         if not rise.high <= max_pool_risk:
             break
-        kept = level, which, rise
-    level, which, rise = kept or (None, np.full(len(bad), -1), Estimate(0.0, 0.0, 0.0))
+        passed = level, which, rise
+    level, which, rise = passed or (None, np.full(len(bad), -1), Estimate(0.0, 0.0, 0.0))
     levels = pd.DataFrame(rows, columns=["level", "offers", "rise", "low", "high"])
     return PoolOffers(found.offer(which), which >= 0, level, rise, before.value, levels)
 

@@ -16,13 +16,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
+from ract._utils.statistics import exact_share
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import check_value, whole
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import EVERYONE, group_masks
+from ract.recourse.common.search import Limits
 from ract.recourse.find import find_recourse
-from ract.recourse.lasting import exact_share
 from ract.recourse.reachable import reach
 from ract.recourse.reasons.find import find_reasons
 from ract.recourse.reasons.result import Reasons
@@ -46,7 +47,7 @@ class ReasonsReport:
         mended alone, with others, not at all, or that is unknown.
     people : DataFrame
         One row for each group: ``people``, ``refused``, ``with a plan`` within the budget that
-        hands in no missing value, ``by handing in`` (those who have another plan only),
+        supplies no missing value, ``by supplying`` (those who have another plan only),
         ``unknown`` (the search ended early), ``share with a plan`` (of the refused), ``reasons``
         (mean number of them) and ``tied`` (share of the refused who have a tie, or nearly one,
         between reasons that are given, or between one that is and one that is not).
@@ -77,9 +78,9 @@ class ReasonsReport:
             f"{everyone['people']} people, {everyone['refused']} of them refused; "
             f"{_percent(everyone['share with a plan'])} of the refused have a plan."
         ]
-        if everyone["by handing in"]:
+        if everyone["by supplying"]:
             lines.append(
-                f"{everyone['by handing in']} more have one only if they hand in missing values."
+                f"{everyone['by supplying']} more have one only if they supply missing values."
             )
         given = self.reasons[self.reasons["group"] == EVERYONE]
         if len(given):
@@ -231,8 +232,7 @@ def reasons_stability(
     n_rows = read_table(training).n_rows
     if labels.shape != (n_rows,):
         raise InvalidData(f"training has {n_rows} rows but target has shape {labels.shape}.")
-    if not is_number(n_replicates, whole=True) or n_replicates < 2:
-        raise InvalidSpec(f"n_replicates must be 2 or more, got {n_replicates!r}.")
+    check_value("n_replicates", n_replicates, whole(2))
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST * n_replicates:
         raise InvalidData(
@@ -272,26 +272,26 @@ def _pair(
 
 
 def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Whether everyone has a plan that hands in nothing, as a status, and who has another one."""
+    """Whether everyone has a plan that supplies nothing, as a status, and who has another one."""
     question = found.question
     if question.cost.norm == "max":
-        limits = {name: options[name] for name in ("time_limit", "n_jobs") if name in options}
-        status = reach(question, **limits)
+        limits = Limits(time_limit=options.get("time_limit"), n_jobs=options.get("n_jobs"))
+        status = reach(question, limits)
         planned = np.isin(status, _WITH_PLAN)
         if any(axis.feature.may_supply for axis in question.encoder.axes):
-            status = np.where(planned, reach(question, supply=False, **limits), status)
-        handing_in = planned & np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
+            status = np.where(planned, reach(question, limits, supply=False), status)
+        only_supplied = planned & np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
     else:
         search = {name: options[name] for name in _SEARCH if name in options}
         plans = find_recourse(
             question.model, question.people, reference=question.reference, explain=False, **search
         )
-        handing_in = np.asarray(plans.supplied.any(axis=1))
-        status = np.where(handing_in, Status.NONE_WITHIN_BUDGET, plans.answers.status)
+        only_supplied = np.asarray(plans.supplied.any(axis=1))
+        status = np.where(only_supplied, Status.NONE_WITHIN_BUDGET, plans.answers.status)
     if found.invalid_rows is None:
-        return status, handing_in
+        return status, only_supplied
     scatter = found.invalid_rows.scatter
-    return scatter(status, Status.INVALID), scatter(handing_in, False)
+    return scatter(status, Status.INVALID), scatter(only_supplied, False)
 
 
 def _reasons(found: Reasons, members: dict[Label, np.ndarray]) -> pd.DataFrame:
@@ -312,12 +312,12 @@ def _reasons(found: Reasons, members: dict[Label, np.ndarray]) -> pd.DataFrame:
 
 
 def _people(
-    found: Reasons, members: dict[Label, np.ndarray], status: np.ndarray, handing_in: np.ndarray
+    found: Reasons, members: dict[Label, np.ndarray], status: np.ndarray, only_supplied: np.ndarray
 ) -> pd.DataFrame:
     with_plan, unknown = np.isin(status, _WITH_PLAN), status == Status.UNKNOWN
     n_reasons = np.array([len(person.reasons) for person in found])
     tied = np.array([any(r.tied_with for r in person.reasons) for person in found], bool)
-    counted = {"with a plan": with_plan, "by handing in": handing_in, "unknown": unknown}
+    counted = {"with a plan": with_plan, "by supplying": only_supplied, "unknown": unknown}
     averaged = {"share with a plan": with_plan, "reasons": n_reasons, "tied": tied}
     rows = []
     for group, inside in members.items():

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.typing import Label
 from ract.data.encoder import Encoder
-from ract.models.base import RecourseClassifierMixin
-from ract.models.imported import ImportedClassifier
 from ract.trees.ensemble import TreeEnsemble
-
-# A fitted model of ract, or one that was imported.
-FittedModel: TypeAlias = RecourseClassifierMixin | ImportedClassifier
+from ract.trees.readers.model import FittedTrees
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class Words:
     decimals: int = 2
 
     @classmethod
-    def of(cls, model: FittedModel, decimals: int = 2) -> Words:
+    def of(cls, model: FittedTrees, decimals: int = 2) -> Words:
         """The words of a fitted classifier."""
         check_is_fitted(model)
         undesired = model.classes_[model.classes_ != model.desired_][0]
@@ -88,7 +83,7 @@ class Words:
 
 
 def export_text(
-    model: FittedModel, *, tree: int = 0, max_depth: int = 10, decimals: int = 2
+    model: FittedTrees, *, tree: int = 0, max_depth: int = 10, decimals: int = 2
 ) -> str:
     """A fitted tree, or one tree of a forest or booster, as indented text.
 

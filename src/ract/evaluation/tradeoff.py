@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from ract._utils.errors import InvalidSpec, listing
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.evaluation.metrics.scores import served
@@ -159,8 +159,8 @@ def tradeoff_curve(
         raise InvalidSpec(f"X has {read_table(X).n_rows} rows but y has {len(labels)}.")
     folds = [Fold.of(estimator, X, labels, k, *rows) for k, rows in enumerate(splits)]
     jobs = [(fold, value) for value in values for fold in folds]
-    scores = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(fold.scores)(estimator, param, value) for fold, value in jobs
+    scores = in_threads(
+        [partial(fold.scores, estimator, param, value) for fold, value in jobs], n_jobs
     )
     scores = track(scores, len(jobs), "Measuring the trade-off", show=progress)
     rows = [

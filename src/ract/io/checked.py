@@ -69,10 +69,10 @@ def checked_space(meta: object) -> ActionSpace:
 
 
 def _feature(meta: object, key: str) -> Feature:
-    held = values.record(meta, key)
+    entries = values.record(meta, key)
     return values.read_as(
         Feature,
-        {f.name: held.get(stored_name(f.name)) for f in fields(Feature)},
+        {f.name: entries.get(stored_name(f.name)) for f in fields(Feature)},
         categories=values.tuple_of(values.label),
         max_change=values.number,
         pace=lambda value, _: value,  # checked by the feature
@@ -91,7 +91,7 @@ def checked_encoder(meta: object) -> Encoder:
             raise InvalidFile(f"feature {feature.name!r:.60} in it has blanks")
         if feature.is_categorical and not feature.categories:
             raise InvalidFile(f"feature {feature.name!r:.60} in it has no categories")
-    covered = [column for feature in space for column in feature.columns or (feature.name,)]
+    covered = [column for feature in space for column in feature.table_columns]
     if not names or len(set(names)) < len(names) or sorted(names) != sorted(covered):
         raise InvalidFile("its action space does not cover the columns of its table")
     return Encoder.of_space(space, names)

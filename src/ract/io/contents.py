@@ -82,7 +82,7 @@ class Contents:
         """The parts of a file's content."""
         manifest, members = unpack(data)
         meta = parsed(members.pop("model.json", b""), "model.json")
-        arrays = {name.removesuffix(".npy"): from_npy(held, name) for name, held in members.items()}
+        arrays = {name.removesuffix(".npy"): from_npy(npy, name) for name, npy in members.items()}
         kind = values.text(manifest.get("kind"), "kind")
         if kind != "imported" and kind not in _COMBINED:
             raise InvalidFile(f"it holds a model of kind {kind!r:.60}, which is unknown")

@@ -48,7 +48,7 @@ def save_model(
     table: TableFormat | None = None,
     keep_reference: TableLike | None = None,
 ) -> None:
-    """Write a model file, whole or not at all.
+    """Write a model file atomically.
 
     It contains the action space, encoding, cost tables, trees and parameters as data; nothing in it
     is ever executed. Out-of-bag probabilities of single people, the number of threads, and a

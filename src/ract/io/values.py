@@ -35,12 +35,12 @@ def read_as(kind: type[Read], meta: object, **checks: Check) -> Read:
     Values are checked by the types of their fields, as the class writes them, or by a check of
     their own.
     """
-    held = record(meta, kind.__name__.lower())
+    entries = record(meta, kind.__name__.lower())
     given = {}
     for field in fields(cast(Any, kind)):
-        if held.get(field.name) is not None or field.default is MISSING:
+        if entries.get(field.name) is not None or field.default is MISSING:
             check = checks.get(field.name) or _BY_TYPE.get(str(field.type), optional(text))
-            given[field.name] = check(held.get(field.name), field.name)
+            given[field.name] = check(entries.get(field.name), field.name)
     return kind(**given)
 
 
@@ -84,16 +84,16 @@ def numeric(*, infinite: bool = False, nan: bool = False) -> Check:
     """A check for a number, finite unless told otherwise; what is whole stays so."""
 
     def check(value: object, key: str) -> int | float:
-        held = python_value(of_type(int, float, dict)(value, key))
+        parsed = python_value(of_type(int, float, dict)(value, key))
         try:
-            size = float(held) if isinstance(held, (int, float)) else None
+            size = float(parsed) if isinstance(parsed, (int, float)) else None
         except OverflowError:
             raise InvalidFile("a number in it is too large") from None
         if size is None or (math.isnan(size) and not nan):
-            raise InvalidFile(f"{key!r} in it is {held!r:.60}, not a number")
+            raise InvalidFile(f"{key!r} in it is {parsed!r:.60}, not a number")
         if math.isinf(size) and not infinite:
             raise InvalidFile(f"{key!r} in it is not finite")
-        return size if abs(size) >= LARGEST_WHOLE else held
+        return size if abs(size) >= LARGEST_WHOLE else parsed
 
     return check
 

@@ -196,16 +196,16 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         return getattr(self, "monotonic_", self.monotonic)
 
     @property
-    def _quickly(self) -> dict[str, int]:
+    def quick_parameters(self) -> dict[str, int]:
         """Parameters of a model that is only asked how well it ranks."""
         return {}
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
         """Scores of people, in the cells of a training set, by a model grown on it."""
         raise NotImplementedError
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
-        """The middle of the weights that are tried for a goal."""
+        """Middle of the recourse weights that are tried when searching for a goal."""
         raise NotImplementedError
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
@@ -408,7 +408,7 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self._n_threads)]
         budget = self.budget_ if budget is None else budget
         search = for_models.ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
-        answers = search.attains(refused, budget, n_jobs=self._n_threads)
+        answers = search.attains(refused, budget, for_models.Limits(n_jobs=self._n_threads))
         return float((answers != Status.FOUND).sum() / len(matrix))
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

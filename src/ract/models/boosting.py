@@ -8,32 +8,34 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.typing import ColumnLike, TableLike
-from ract.models.base import RecourseClassifierMixin
-from ract.models.fit_state import BoostingState
-from ract.models.parameters import (
+from ract._utils.validation import (
     ABOVE_0,
     FRACTION,
     INNER_SHARE,
-    MAX_FEATURES,
     NONE,
     POSITIVE_SHARE,
+    at_least,
+    one_of,
+    whole,
+)
+from ract.models.base import RecourseClassifierMixin
+from ract.models.fit_state import BoostingState
+from ract.models.parameters import (
+    MAX_FEATURES,
     MaxFeatures,
     ThreadParameters,
-    at_least,
     features_per_split,
     monotonic_directions,
     number_of_people,
-    one_of,
     parameter,
     split_seed,
-    whole,
     with_parameters,
 )
 from ract.models.table import Prepared, Source
@@ -304,22 +306,21 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
         return lambda scores: rule.choose(scores, people.desired, weights.people)
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(job)() for job in jobs
-        )
+        done = in_threads(jobs, self.n_jobs)
         return list(track(done, len(jobs), "Boosting", show=self.verbose > 0))
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a booster of the training set without a weight."""
         [model], *_ = self._boosted_at(training, 0.0, 0.0)
         return model.scores(np.ascontiguousarray(people.cells.T))
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees that decide, grown with another weight than the estimator's."""
+        """Grow the deciding trees with another recourse weight than the estimator's."""
         members, _, cut, _ = self._boosted(training, weight)
         return _mean_of(members, training, cut)
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
-        """The middle of the weights that are tried for a goal."""
+        """Middle of the recourse weights that are tried when searching for a goal."""
         return UNIT
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

@@ -110,8 +110,8 @@ def warn_if_few_refused(decided: np.ndarray, weights: np.ndarray) -> None:
     share = float(np.average(~decided, weights=weights))
     if not within(FEW_REFUSED, share):  # exact at the edge, whatever weights round to
         warnings.warn(
-            f"The model refuses {share:.1%} of the training people, so recourse matters to almost "
-            "nobody; approval_rate=, max_bad_rate= or threshold= sets another cut-off.",
+            f"The model refuses {share:.1%} of the training people, so training for recourse "
+            "has little effect; set another cut-off (approval_rate, max_bad_rate or threshold).",
             FewRefusedWarning,
             stacklevel=5,
         )

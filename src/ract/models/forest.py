@@ -5,31 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import FRACTION, NONE, YES_OR_NO, whole
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LabelledTreesMixin
-from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
+from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, LiftedPoints
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.parameters import (
-    FRACTION,
     MAX_FEATURES,
-    NONE,
-    YES_OR_NO,
     MaxFeatures,
     ThreadParameters,
     number_drawn,
     parameter,
     split_seed,
-    whole,
     with_parameters,
 )
 from ract.models.table import Prepared, Source
@@ -152,7 +149,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
     def fit_grown(self, prepared: Prepared, trees: Sequence[GrownTree]) -> RecourseForestClassifier:
-        """Take over trees that were grown elsewhere, on a table that was read before.
+        """Set the trees of this forest to trees that were grown elsewhere (distributed training).
 
         Parameters
         ----------
@@ -163,7 +160,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._finish(self._state(prepared, trees), prepared.in_memory)
 
     def growth(self, training: TrainingSet, cut: float | None) -> Growth:
-        """What growing a tree of this forest needs beside its seed.
+        """Parameters of the tree grower that all trees of this forest share.
 
         Parameters
         ----------
@@ -190,12 +187,12 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
             return logit(needed)
 
         seed = split_seed(self.random_state)
-        points = Points.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
+        points = LiftedPoints.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
         # Labels decide nothing, so that no split is refused for their sake.
         rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
         return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
 
-    def _afforded(self, growth: Growth, points: Points) -> Growth:
+    def _afforded(self, growth: Growth, points: LiftedPoints) -> Growth:
         """The same with points that weigh no more than the AUC of a few trees can afford."""
         people = growth.training.people
         everyone = np.arange(len(people.desired))
@@ -222,7 +219,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return replace(growth, points=points.at(weight))
 
     def first_cut(self, training: TrainingSet) -> float | None:
-        """About where the score will be cut, by a few plain trees; None if labels decide."""
+        """Rough threshold of the score, from a few plain trees; None if leaf labels decide."""
         rule = self.cut_rule
         if not rule or rule.threshold is not None:
             return rule.threshold
@@ -251,9 +248,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
     def _trees(self, growth: Growth, n_trees: int | None = None) -> list[GrownTree]:
         """A tree for each of the first seeds; for all of them, with a progress bar, by default."""
         seeds, show = self.seeds[:n_trees], self.verbose > 0 and n_trees is None
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(growth.tree)(seed) for seed in seeds
-        )
+        grown = in_threads([partial(growth.tree, seed) for seed in seeds], self.n_jobs)
         return list(track(grown, len(seeds), "Growing trees", show=show))
 
     def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:
@@ -276,15 +271,17 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._scored_out_of_bag(state, prepared, draws)
 
     @property
-    def _quickly(self) -> dict[str, int]:
+    def quick_parameters(self) -> dict[str, int]:
+        """Fewer trees."""
         return {"n_estimators": min(self.n_estimators, N_PILOT)}
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a forest of the training set without a weight."""
         trees = [grown.tree for grown in self._trees(self._growth(training, 0.0, 0.0, None))]
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees grown with another weight and floor than the estimator's."""
+        """Grow the trees with another recourse weight and floor than the estimator's."""
         about, cut = self.first_cut(training), None
         trees = self._trees(self._growth(training, weight, floor, about))
         if about is not None:
@@ -305,7 +302,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         if not scored.all():
             warnings.warn(
                 f"{(~scored).sum()} people are in every tree's sample and have no out-of-bag "
-                "score; more trees would leave everyone out of some.",
+                "score; use more trees.",
                 stacklevel=6,
             )
         with np.errstate(invalid="ignore"):
@@ -326,7 +323,8 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
         search = for_models.ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
-        answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
+        limits = for_models.Limits(n_jobs=self.n_jobs)
+        answers = search.attains(matrix, self.budget_, limits, **by_person)
         without = int((answers != Status.FOUND).sum())
         return replace(
             state,
@@ -359,14 +357,14 @@ class Growth:
     rules : GrowRules
     n_drawn : int
         Size of a bootstrap sample.
-    max_risk : float, points : Points, optional
+    max_risk : float, points : LiftedPoints, optional
     """
 
     training: TrainingSet
     rules: GrowRules
     n_drawn: int
     max_risk: float | None
-    points: Points | None = None
+    points: LiftedPoints | None = None
 
     def tree(self, seed: int) -> GrownTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""

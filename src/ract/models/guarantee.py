@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import beta
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.statistics import clopper_pearson_upper
+from ract._utils.validation import INNER_SHARE, check_value, one_of
 from ract.trees.cover import Attainment, flip_order, greedy_cover, majority_labels, own_leaves
 from ract.trees.grower import CellTree, People
 
@@ -102,28 +103,6 @@ class Guarantee:
         return f"{known}; {leaves} flipped, accuracy {change}."
 
 
-def clopper_pearson_upper(failures: int, n: int, confidence: float) -> float:
-    """Upper confidence bound of a probability, exact for any number of trials.
-
-    Parameters
-    ----------
-    failures, n : int
-        Times that it happened, out of how many.
-    confidence : float
-
-    Examples
-    --------
-    >>> round(clopper_pearson_upper(0, 30, 0.95), 3)
-    0.095
-    """
-    _check_share("confidence", confidence)
-    if not 0 <= failures <= n or n < 1:
-        raise InvalidSpec(f"failures must lie between 0 and n >= 1, got {failures} of {n}.")
-    if failures == n:
-        return 1.0
-    return float(beta.ppf(confidence, failures + 1, n - failures))
-
-
 def pac_slack(n_undesired_leaves: int, n_people: int, confidence: float) -> float:
     """How far the true risk of any relabelling may exceed the risk on held-out people.
 
@@ -132,7 +111,7 @@ def pac_slack(n_undesired_leaves: int, n_people: int, confidence: float) -> floa
     >>> round(pac_slack(10, 1000, 0.95), 3)
     0.07
     """
-    _check_share("confidence", confidence)
+    check_value("confidence", confidence, INNER_SHARE)
     if n_undesired_leaves < 0 or n_people < 1:
         raise InvalidSpec(
             f"pac_slack needs 0 or more leaves and 1 or more people, "
@@ -149,8 +128,8 @@ def pac_people_needed(n_undesired_leaves: int, max_risk: float, confidence: floa
     >>> pac_people_needed(10, 0.1, 0.95)
     497
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     n = math.floor(_log_choices(n_undesired_leaves, confidence) / (2 * max_risk**2))
     while n < 1 or pac_slack(n_undesired_leaves, n, confidence) > max_risk:
         n += 1
@@ -165,8 +144,8 @@ def sequence_people_needed(max_risk: float, confidence: float) -> int:
     >>> sequence_people_needed(0.1, 0.95)
     29
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     return math.ceil(math.log(1 - confidence) / math.log(1 - max_risk))
 
 
@@ -221,21 +200,20 @@ def relabel(
     With 95% confidence at most 19.8% of people are without recourse (asked: 20%), from 500
     held-out people; 2 leaves flipped, accuracy falls by 4 points.
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     if calibration.cells.shape[1] == 0:
         raise InvalidSpec("A guarantee needs held-out people, got none.")
     before = majority_labels(tree)
-    if method not in ("sequence", "pac"):
-        raise InvalidSpec(f"method must be 'sequence' or 'pac', got {method!r}.")
+    check_value("method", method, one_of("sequence", "pac"))
     held_out = Attainment(tree, calibration)
     if method == "pac":
         after, bound, needed = _by_slack(held_out, before, max_risk, confidence)
     else:
         grown_on = Attainment(tree, growing), growing_weights
         after, bound, needed = _by_sequence(held_out, *grown_on, before, max_risk, confidence)
-    leaves, own = tree.leaves, own_leaves(tree, calibration)
-    errors = [np.mean(labels[own] != calibration.desired) for labels in (before, after)]
+    leaves, leaf_of_person = tree.leaves, own_leaves(tree, calibration)
+    errors = [np.mean(labels[leaf_of_person] != calibration.desired) for labels in (before, after)]
     return after, Guarantee(
         method=method,
         min_recourse=round(1 - max_risk, 12),
@@ -244,7 +222,7 @@ def relabel(
         # Where every leaf is desired nobody can be without recourse.
         risk_bound=0.0 if after[leaves].all() else bound,
         empirical_risk=float(np.mean(held_out.desired_reached(after) == 0)),
-        n_people=len(own),
+        n_people=len(leaf_of_person),
         flipped=int((before[leaves] != after[leaves]).sum()),
         price=float(errors[1] - errors[0]),
         needed=needed,
@@ -316,11 +294,6 @@ def _by_sequence(
     chosen_by_tests = needed is None and len(flipped) > 0
     failures = tolerated if chosen_by_tests else int((held_out.desired_reached(after) == 0).sum())
     return after, clopper_pearson_upper(failures, n, confidence), needed
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InvalidSpec(f"{name} must lie between 0 and 1, got {value}.")
 
 
 def _log_choices(n_undesired_leaves: int, confidence: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec
 from ract._utils.signature import takes_keywords_of
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import AMOUNT, check_value
 from ract.data.actions import ActionSpace, budget_for
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
 from ract.data.encoder import Encoder
@@ -135,7 +135,7 @@ def import_model(
     Parameters
     ----------
     model, people, actions, desired, threshold
-        As in ``ract.trees.readers.read_model``.
+        As in ``ract.trees.read_model``.
     cost : str or Cost
         How effort is measured; learned from the people.
     budget : float, optional
@@ -158,12 +158,13 @@ def import_model(
         raise InvalidSpec(f"{type(model).__name__} is one of ract's own; save it as it is.")
     if budget is None:
         budget = budget_for(tree.encoder.space)
-    if not is_number(budget) or not budget >= 0:
-        raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
+    check_value("budget", budget, AMOUNT)
     matrix = tree.encoder.matrix(people)
     check_decisions(model, tree, people, matrix, threshold)
     encoder = tree.encoder
-    fitted = fit_cost(cost, list(matrix.T), encoder.weights, missing=encoder.missing_cells)
+    features = [axis.columns for axis in encoder.axes]
+    columns, cells = list(matrix.T), encoder.missing_cells
+    fitted = fit_cost(cost, columns, encoder.weights, missing=cells, features=features)
     refuse_percent(fitted, budget)
     kind = type(unwrapped(model)[1])
     return ImportedClassifier(

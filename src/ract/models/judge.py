@@ -24,25 +24,23 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import t
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.progress import track
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import ANYTHING, INNER_SHARE, whole
 from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.models.forest import RecourseForestClassifier
-from ract.models.halves import distinct_rows, first_half, fitted_curve, log_odds
 from ract.models.parameters import (
-    ANYTHING,
-    INNER_SHARE,
     SPACE,
     ThreadParameters,
     check_parameters,
     desired_label,
     parameter,
-    whole,
     with_parameters,
 )
 from ract.models.table import used_columns
@@ -54,6 +52,8 @@ from ract.trees.training import row_hashes
 
 # The people at the margin are this share of the accepted.
 MARGIN = 0.1
+# Shares are held this far from 0 and 1, where log odds have no end.
+EDGE = 1e-3
 # People of each class that a judge needs, and accepted people that a bar needs.
 FEWEST = 10
 # The plain forest on each half. Small leaves follow the table closely, and their noise goes into
@@ -264,6 +264,12 @@ class OutcomeJudge(ThreadParameters, BaseEstimator):
         width = t.ppf((1 + self.confidence) / 2, n_halves - 1) * spread
         return self._calibrated(np.column_stack([middle, middle - width, middle + width]))
 
+    def by_half(self, X: TableLike, people: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Probability of people who have become X, overall and by half; NaN of halves with them."""
+        check_is_fitted(self)
+        shares = self._shares(X, people)
+        return self._calibrated(np.nanmean(shares, axis=1)), self._calibrated(shares)
+
     def probability(self, X: TableLike) -> pd.DataFrame:
         """Probability of the desired class of each person, with an interval.
 
@@ -313,7 +319,7 @@ class OutcomeJudge(ThreadParameters, BaseEstimator):
         return best_first[n_accepted - max(round(MARGIN * n_accepted), 1) : n_accepted]
 
     def goal(self, model: TreeModel) -> TreeModel:
-        """Trees that accept people whom the judge places well above the bar of a model.
+        """Trees that accept people whose judged probability is well above the bar of a model.
 
         They are the forests of one split, on both halves, which are few enough to be searched.
         "Well above" means by half the width of the usual interval at the margin, so that the
@@ -412,3 +418,32 @@ def _labels(y: ColumnLike) -> np.ndarray:
     labels = np.asarray(y)
     is_mixed = labels.dtype == object and labels.ndim == 1
     return np.asarray(pd.Series(labels).infer_objects()) if is_mixed else labels
+
+
+def distinct_rows(encoder: Encoder, X: TableLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hashes of different rows in order, where each stands first, and which each person has."""
+    hashes = row_hashes(encoder.encode(X))
+    return np.unique(hashes, return_index=True, return_inverse=True)
+
+
+def first_half(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Who is in the first of two random halves with equal shares of both classes."""
+    order = np.lexsort((rng.random(len(label)), label))
+    first = np.zeros(len(label), np.bool_)
+    first[order[::2]] = True
+    return first
+
+
+def log_odds(shares: np.ndarray) -> np.ndarray:
+    """Log odds of shares, which are kept off 0 and 1."""
+    return np.asarray(logit(np.clip(shares, EDGE, 1 - EDGE)))
+
+
+def fitted_curve(shares: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Shift and scale of log odds with which shares fit the outcomes of people outside.
+
+    Shares that go against the outcomes say nothing: then everyone gets the share of all.
+    """
+    fitted = LogisticRegression(C=1e6).fit(log_odds(shares)[:, None], truth)
+    shift, scale = float(fitted.intercept_[0]), float(fitted.coef_[0, 0])
+    return (shift, scale) if scale > 0 else (float(logit(truth.mean())), 0.0)

@@ -5,26 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.validation import BELOW_ONE, FRACTION, NONE, SHARE, one_of, whole
 from ract.models.base import RecourseClassifierMixin
 from ract.models.parameters import (
-    FRACTION,
     MAX_FEATURES,
-    NONE,
-    SHARE,
     MaxFeatures,
-    between,
     features_per_split,
     monotonic_directions,
     number_of_people,
-    one_of,
     parameter,
-    whole,
     with_parameters,
 )
 from ract.trees.grower import CRITERIA, Criterion, GrowRules
 from ract.trees.training import TrainingSet
-
-BELOW_ONE = between(0, 1, "a share of at least 0 and below 1", ends="[)")
 
 
 @with_parameters

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 
+from ract._utils.progress import in_threads
 from ract.models.parameters import features_per_split
 from ract.trees.advice import Cooperation, Cut, Job, advice
 from ract.trees.booster import BoostRules, CellRows
@@ -38,7 +38,7 @@ MAX_FEATURES = 0.6
 
 
 @dataclass(frozen=True)
-class Points:
+class LiftedPoints:
     """Points that people could get to, of which a tree is grown on one for each.
 
     Parameters
@@ -74,7 +74,7 @@ class Points:
         """Those of everyone whom replicates do not see well above the cut."""
 
         def run(jobs: Sequence[Job]) -> list[Any]:
-            return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(job)() for job in jobs))
+            return list(in_threads(jobs, n_jobs))
 
         people, weights = training.people, training.weights
         growing = np.ascontiguousarray(weights.growing)

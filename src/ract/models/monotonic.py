@@ -97,11 +97,11 @@ def auc_apart(
     )
     inside, outside = map(np.sort, parts)
     part, held_out = training.take(inside), people.take(outside)
-    plain = {"recourse_weight": 0.0, **estimator._quickly}
+    plain = {"recourse_weight": 0.0, **estimator.quick_parameters}
 
     def auc_of(directions: Directions) -> float:
         learner = clone(estimator).set_params(monotonic=dict(directions), **plain)
-        scores = learner._scores_in_cells(part, held_out)
+        scores = learner.scores_in_cells(part, held_out)
         return float(roc_auc_score(held_out.desired, scores, sample_weight=weights[outside]))
 
     return auc_of

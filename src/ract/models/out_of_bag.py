@@ -108,10 +108,10 @@ def shares_out_of_bag(trees: Sequence[GrownTree], people: People, rows: np.ndarr
         spaced.
     """
     n = people.cells.shape[1]
-    some = np.unique(np.linspace(0, n - 1, MOST_SCORED).astype(int)) if n > MOST_SCORED else None
-    asked = np.arange(n) if some is None else some
+    sample = np.unique(np.linspace(0, n - 1, MOST_SCORED).astype(int)) if n > MOST_SCORED else None
+    asked = np.arange(n) if sample is None else sample
     sums, counts = np.zeros(len(asked)), np.zeros(len(asked))
-    scored = people if some is None else people.take(some)
+    scored = people if sample is None else people.take(sample)
     for one in trees:
         out = bootstrap_counts(one.n_people, one.n_drawn, one.seed)[0][rows[asked]] == 0
         part = np.flatnonzero(out)

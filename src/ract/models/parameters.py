@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
@@ -11,11 +11,27 @@ import numpy as np
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import names_parameters
 from ract._utils.typing import Label
-from ract._utils.validation import is_number
+from ract._utils.validation import (
+    AMOUNT,
+    ANYTHING,
+    COUNT,
+    FRACTION,
+    INNER_SHARE,
+    JOBS,
+    NONE,
+    PROBABILITY,
+    Allowed,
+    at_least,
+    check_value,
+    instance,
+    is_number,
+    one_of,
+    whole,
+)
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Axis, Encoder
-from ract.data.grid import MOST_CELLS
+from ract.data.grid import BINS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -23,86 +39,11 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True)
-class Allowed:
-    """What a parameter may be.
-
-    Parameters
-    ----------
-    text : str
-        As it stands in an error, after "must be".
-    holds : callable
-        Whether a value is so.
-    """
-
-    text: str
-    holds: Callable[[Any], bool]
-
-
-def whole(least: int, most: int | None = None) -> Allowed:
-    """A whole number, from a least one on or in a range."""
-    text = f"of {least} or more" if most is None else f"from {least} to {most}"
-    return Allowed(
-        f"a whole number {text}",
-        lambda value: (
-            is_number(value, whole=True) and value >= least and (most is None or value <= most)
-        ),
-    )
-
-
-def at_least(least: float, *, infinite: bool = False) -> Allowed:
-    """A number, finite unless said otherwise."""
-    return Allowed(
-        f"a number of {least:g} or more",
-        lambda value: (
-            is_number(value) and bool(value >= least and (infinite or np.isfinite(value)))
-        ),
-    )
-
-
-def between(low: float, high: float, what: str, *, ends: str = "[]") -> Allowed:
-    """A number in an interval; ends as in mathematics, such as "(]"."""
-
-    def holds(value: Any) -> bool:
-        if not is_number(value):
-            return False
-        above = value > low if ends[0] == "(" else value >= low
-        below = value < high if ends[1] == ")" else value <= high
-        return bool(above and below)
-
-    return Allowed(what, holds)
-
-
-def one_of(*values: bool | str) -> Allowed:
-    """One of two or more values."""
-    shown = [repr(value) for value in values]
-    text = " or ".join(shown) if len(shown) == 2 else f"one of {', '.join(shown)}"
-    return Allowed(text, lambda value: any(type(value) is type(v) and value == v for v in values))
-
-
-def instance(kind: type | tuple[type, ...], text: str) -> Allowed:
-    """An object of a type."""
-    return Allowed(text, lambda value: isinstance(value, kind))
-
-
 # What parameters of several estimators may be.
 Monotonic = str | Mapping[str, int] | Sequence[int] | np.ndarray | None
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 MaxFeatures = Literal["sqrt", "log2"] | int | float | None
 RandomState = int | np.random.RandomState | None
-
-NONE = Allowed("None", lambda value: value is None)
-ANYTHING = Allowed("anything", lambda _: True)
-SHARE = between(0, 1, "a share between 0 and 1")
-POSITIVE_SHARE = between(0, 1, "a share above 0 and up to 1", ends="(]")
-INNER_SHARE = between(0, 1, "a share between 0 and 1", ends="()")
-ABOVE_0 = between(0, np.inf, "a number above 0", ends="()")
-PROBABILITY = between(0, 1, "a probability between 0 and 1", ends="()")
-FRACTION = Allowed(
-    "a share between 0 and 1",
-    lambda value: isinstance(value, (float, np.floating)) and bool(0 < value <= 1),
-)
-YES_OR_NO = instance((bool, np.bool_), "True or False")
 
 WAYS = ("auto", "all", "none")  # of choosing monotonic constraints
 CONSTRAINTS = Allowed(  # monotonic_directions, which knows the columns, reads all but a way
@@ -137,10 +78,10 @@ class LearnerParameters:
     actions: ActionSpace | None = parameter(*SPACE, default=None, kw_only=False)
     desired: Label | None = parameter(ANYTHING, default=None)
     cost: str | Cost = parameter(*COST, default="percentile")
-    budget: float | None = parameter(NONE, at_least(0, infinite=True), default=None)
+    budget: float | None = parameter(NONE, AMOUNT, default=None)
     recourse_weight: float = parameter(at_least(0), default=0.1)
     lasting: float | None = parameter(NONE, PROBABILITY, default=None)
-    max_bins: int = parameter(whole(2, MOST_CELLS), default=256)
+    max_bins: int = parameter(BINS, default=256)
     class_weight: ClassWeight = parameter(ANYTHING, default=None)  # as scikit-learn reads it
     monotonic: Monotonic = parameter(CONSTRAINTS, default=None)
     threshold: float | None = parameter(NONE, INNER_SHARE, default=None)
@@ -153,8 +94,8 @@ class LearnerParameters:
 class ThreadParameters:
     """What estimators have that use threads."""
 
-    n_jobs: int | None = parameter(ANYTHING, default=None)
-    verbose: int = parameter(whole(0), default=0)
+    n_jobs: int | None = parameter(NONE, JOBS, default=None)
+    verbose: int = parameter(COUNT, default=0)
 
 
 def split_seed(random_state: Any) -> int:
@@ -165,11 +106,7 @@ def split_seed(random_state: Any) -> int:
 def check_parameters(estimator: DataclassInstance) -> None:
     """Refuse a parameter that is not as declared, by name, value and what is allowed."""
     for each in sorted(fields(estimator), key=lambda each: each.name):
-        value, allowed = getattr(estimator, each.name), each.metadata["allowed"]
-        if not any(kind.holds(value) for kind in allowed):
-            texts = [kind.text for kind in allowed if kind is not NONE]
-            texts += ["None"] if NONE in allowed else []
-            raise InvalidSpec(f"{each.name} must be {', or '.join(texts)}, got {value!r}.")
+        check_value(each.name, getattr(estimator, each.name), *each.metadata["allowed"])
 
 
 def desired_label(wanted: Label | None, actions: ActionSpace | None, classes: np.ndarray) -> Label:
@@ -252,7 +189,7 @@ def monotonic_directions(
             )
     asked = {name for name, value in by_name.items() if value != 0}
     for axis in encoder.axes:
-        of_axis = asked.intersection(axis.feature.columns or (axis.feature.name,))
+        of_axis = asked.intersection(axis.feature.table_columns)
         if of_axis and axis.is_categorical:
             raise InvalidSpec(
                 f"monotonic must be 0 for {listing(sorted(of_axis))}: categories have no order."

@@ -61,7 +61,7 @@ class Performance:
         *,
         held_out: bool = False,
     ) -> Performance:
-        """That of a fitted model.
+        """Measure the performance of a fitted model.
 
         Parameters
         ----------

@@ -13,20 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import INNER_SHARE, NONE, one_of
 from ract.data.frames import read_table, take_rows
 from ract.data.grid import Grid
 from ract.models.fit_state import TreeState
 from ract.models.guarantee import Guarantee, relabel
 from ract.models.labelled import LabelledTreesMixin
-from ract.models.parameters import (
-    INNER_SHARE,
-    NONE,
-    desired_label,
-    one_of,
-    parameter,
-    split_seed,
-    with_parameters,
-)
+from ract.models.parameters import desired_label, parameter, split_seed, with_parameters
 from ract.models.table import Prepared, Source, binary_classes, is_stored, prepare_rows, weights_of
 from ract.trees.cover import Attainment, exact_cover, greedy_cover, own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble
@@ -243,13 +236,14 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
             recourse_risk=self._risk(tree, training),
         )
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a tree of the training set without a weight."""
         rules = self._rules(training, 0.0, 0.0, None)
         tree = _grow(training, rules, split_seed(self.random_state))
         return tree.share[own_leaves(tree, people)]
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The tree grown with another weight and floor than the estimator's."""
+        """Grow the tree with another recourse weight and floor than the estimator's."""
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)
@@ -285,7 +279,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     ) -> tuple[CellTree, Guarantee]:
         """The tree with leaves flipped until enough people have recourse, by held-out people."""
         columns = training.encoder.encode(held_out[0])
-        # Nobody has recourse by handing in a missing value, whatever it may be.
+        # Nobody has recourse by supplying a missing value, whatever it may be.
         axes = tuple(axis.without_supply() for axis in training.grid.axes)
         grid = replace(training.grid, axes=axes)
         people = people_on(grid, training.cost, columns, held_out[1], self.budget_, with_reach=True)

@@ -12,20 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import takes_keywords_of
 from ract._utils.typing import ColumnLike, Label, TableLike
+from ract._utils.validation import NONE, SHARE, instance
 from ract.data.actions import ActionSpace
 from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
 from ract.models.base import RecourseClassifierMixin
-from ract.models.parameters import (
-    NONE,
-    SHARE,
-    check_parameters,
-    instance,
-    parameter,
-    split_seed,
-    with_parameters,
-)
+from ract.models.parameters import check_parameters, parameter, split_seed, with_parameters
 from ract.models.table import Prepared, Source
 from ract.models.weight_search import (
     FLOORS,
@@ -50,7 +43,7 @@ MIN_RECOURSE, FEWEST = 0.95, 50
 
 @with_parameters
 class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """The weight of recourse that a goal needs, and the classifier fitted with it.
+    """Choose ``recourse_weight`` by cross-validation for a stated goal, and fit with it.
 
     About three weights are tried on four fifths of the people and measured on the rest. If the
     estimator has ``lasting``, the goal is about plans that last. Then ``min_leaf_share`` is chosen

@@ -16,13 +16,13 @@ from ract.recourse.result import Recourse
 
 # What becomes of refused people, from best to worst; "unknown" if the search did not end.
 VERDICTS = ("earned", "undecided", "granted", "none", "unknown")
-# Plans that only hand in missing values: nothing is known of their truth.
+# Plans that only supply missing values: nothing is known of their truth.
 SUPPLIED = "only supplied"
 
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """Plans by the outcomes to be expected of people who carry them out.
+    """Verdicts on plans, by the predicted outcomes of people who carry them out.
 
     Parameters
     ----------

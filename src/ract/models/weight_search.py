@@ -36,12 +36,13 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
+from ract._utils.statistics import exact_share
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.ensemble import TreeEnsemble
 
@@ -88,7 +89,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class WeightSearch:
-    """How a weight was chosen, and with it a floor where plans are to last.
+    """Trials of a search for ``recourse_weight`` (and for a floor where plans are to last).
 
     Parameters
     ----------
@@ -156,9 +157,8 @@ class Validation:
         search = ExactSearch(ensemble, *self.learned[0])
 
         def ask(people: np.ndarray) -> np.ndarray:
-            answers = search.attains(
-                self.matrix[people], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
-            )
+            limits = Limits(max_nodes=MAX_NODES, n_jobs=self.n_jobs)
+            answers = search.attains(self.matrix[people], self.budget, limits)
             return np.where(answers == Status.FOUND, LASTS, NO_PLAN)[None]
 
         recourse, _ = self._recourse(np.flatnonzero(~accepted), ask, BATCH)
@@ -237,8 +237,8 @@ class Validation:
         if self.goal is None:
             return True
         failures, n = int(without.sum()), len(without)
-        interval = binomtest(failures, n).proportion_ci(2 * SURE - 1, method="exact")
-        return not interval.low <= (1 - self.goal) / share_refused <= interval.high
+        share = exact_share(failures, n, 2 * SURE - 1)
+        return not share.low <= (1 - self.goal) / share_refused <= share.high
 
 
 def spread(n: int, most: int) -> np.ndarray:
@@ -405,8 +405,8 @@ def _warn(fault: str) -> None:
 
 def _most_accurate(trials: list[Trial]) -> Trial:
     """The trial of the least weight, unless a larger one is better by more than chance."""
-    best, *others = sorted(trials, key=lambda t: t.weight)
-    for trial in others:
+    best, *heavier = sorted(trials, key=lambda t: t.weight)
+    for trial in heavier:
         if trial.auc > best.auc + CHANCE:
             best = trial
     return best

@@ -15,16 +15,17 @@ from markupsafe import Markup
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.status import Status
 from ract._utils.templates import Templates
-from ract._utils.validation import is_missing, is_number
+from ract._utils.validation import check_value, is_missing, is_number, one_of
 from ract.data.actions.names import past_by_name, protected_feature
 from ract.notices.language import BUILT_IN, Language, single_line
 from ract.notices.record import notice_record
-from ract.notices.settings import Code, NoticeSettings, TreeClassifier, used_features
+from ract.notices.settings import Code, NoticeSettings
 from ract.notices.ways import asked_of, is_safe, only_change, ways_of
 from ract.recourse.few_changes import against
 from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.trees.fingerprint import model_fingerprint
+from ract.trees.readers.model import FittedTrees, used_features
 
 Form = Literal["html", "text", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -67,7 +68,7 @@ class Notices:
 
     def __init__(
         self,
-        model: TreeClassifier,
+        model: FittedTrees,
         settings: NoticeSettings | None = None,
         *,
         language: str | None = None,
@@ -129,7 +130,7 @@ class Notices:
         return self.render_values(self.values(plan, reasons), form)
 
     def check_sendable(self, reasons: PersonReasons | None = None) -> None:
-        """Refuse a notice without contact data, or one that names a protected attribute.
+        """Raise an error if contact data is missing or a reason names a protected attribute.
 
         Every principal reason has to be disclosed, so the lender must have allowed such a reason
         expressly, by ``protected_reasons`` in the settings.
@@ -148,16 +149,15 @@ class Notices:
                 )
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
-        """The notice that ``values`` make, which are the same in every form."""
-        if form not in FORMS:
-            raise InvalidSpec(f"form must be one of {listing(FORMS)}, got {form!r}.")
+        """Render a notice from the result of ``values``."""
+        check_value("form", form, one_of(*FORMS))
         if form == "json":
             return self._templates[False].render("notice.json", values)
         layout = {"layout": "notice.html" if form == "html" else "notice.txt"}
         return self._templates[form == "html"].render(self._sentences, values | layout)
 
     def values(self, plan: Plan, reasons: PersonReasons | None = None) -> dict[str, Any]:
-        """What templates are given: texts in the notice's language, and the same as data."""
+        """Values passed to the templates: texts in the notice's language, and the data."""
         _check_refused(plan, reasons)
         details = self.settings.details
         ways = ways_of(plan, reasons)
@@ -219,8 +219,8 @@ class Notices:
         given = () if reasons is None else reasons.reasons
         untold = {reason.feature for reason in given if reason.direction == "missing"}
         free = {f.name for f in self.used if f.actionable or f.may_supply}
-        held = () if obstacle is None else obstacle.features
-        named = [name for name in held if name not in {*self._protected, *untold, *free}]
+        blocking = () if obstacle is None else obstacle.features
+        named = [name for name in blocking if name not in {*self._protected, *untold, *free}]
         why = {reason.feature for reason in given}
         return named if reasons is None else [name for name in named if name in why]
 
@@ -284,7 +284,7 @@ class Notices:
         return self.language.with_unit(text, unit) if unit and is_number(value) else text
 
     def change(self, change: Change) -> dict[str, str]:
-        """What one change of a plan asks for, as templates take it."""
+        """One change of a plan, as passed to the templates."""
         name = change.feature
         text = {
             "feature": single_line(self.settings.label(name)),
@@ -338,7 +338,7 @@ def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
 def _beyond(ways: list[Plan]) -> str:
     """Whether doing more is proved to be fine; "" where there is no range to speak of.
 
-    What is needed of a value that is handed in is said beside it.
+    What is needed of a value that is supplied is said beside it.
     """
     changes = [change for way in ways for change in way.changes if not change.supplied]
     if not any(change.ends is not None for change in changes):

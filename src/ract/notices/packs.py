@@ -39,11 +39,11 @@ class Pack:
 
     def missing(self, settings: NoticeSettings) -> dict[str, str]:
         """The fields that a file leaves empty, and what each is needed for."""
-        own = settings.details
-        return {name: why for name, why in self.needs.items() if not getattr(own, name).strip()}
+        details = settings.details
+        return {name: why for name, why in self.needs.items() if not getattr(details, name).strip()}
 
     def check(self, settings: NoticeSettings) -> None:
-        """Refuse a file that leaves a field empty.
+        """Raise an error if a required field is empty.
 
         Raises
         ------

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
 import tomli_w
 
 from ract._utils.errors import InvalidSpec, listing, refuse_unknown
 from ract._utils.toml import parsed_toml, read_toml
 from ract.data.actions import Feature
-from ract.data.encoder import Encoder
 from ract.notices.language import SAID_ALIKE, Language, single_line
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
-from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.model import FittedTrees, used_features
 
 RARE = ("protected_reasons", "debt_advice", "data_request")  # fields left out where they are empty
 DIRECTIONS = ("too_low", "too_high", "category", "missing")
@@ -40,18 +38,6 @@ _COLONS = {"fr": " : "}
 
 
 Kind = TypeVar("Kind")
-
-
-class TreeClassifier(Protocol):
-    """A fitted classifier of ract, or an imported one."""
-
-    @property
-    def ensemble_(self) -> TreeEnsemble:
-        """The trees that decide."""
-
-    @property
-    def encoder_(self) -> Encoder:
-        """From the user's table to encoded columns."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +146,7 @@ class NoticeSettings:
     @classmethod
     def suggest(
         cls,
-        model: TreeClassifier,
+        model: FittedTrees,
         *,
         language: str = "en",
         codes: str = "regulation-b",
@@ -244,7 +230,7 @@ class NoticeSettings:
         return feature if text is None else text.label
 
     def require_contact(self) -> None:
-        """Refuse settings that do not say who decided and how to reach them."""
+        """Raise an error if the lender's name or contact data is missing."""
         wanted = ("creditor", "address", "contact")
         if empty := [name for name in wanted if not getattr(self.details, name).strip()]:
             raise InvalidSpec(
@@ -252,8 +238,8 @@ class NoticeSettings:
                 "are and how to reach someone who can look at the case again."
             )
 
-    def check(self, model: TreeClassifier) -> None:
-        """Refuse settings with a reason that has no code, or with two reasons of the same sentence.
+    def check(self, model: FittedTrees) -> None:
+        """Raise an error if a reason has no code, or if two reasons have the same sentence.
 
         Raises
         ------
@@ -297,17 +283,6 @@ class NoticeSettings:
                     f"not_considered names {thing!r}, but the model decides by "
                     f"{names[thing.casefold()]!r}."
                 )
-
-
-def used_features(model: TreeClassifier) -> list[Feature]:
-    """The features that some tree of a model asks about: what it decides by."""
-    if not hasattr(model, "ensemble_"):
-        raise InvalidSpec(
-            "Notices need a fitted model of ract, or what ract.import_model makes, got "
-            f"{type(model).__name__}."
-        )
-    asked = set(np.unique(model.ensemble_.feature).tolist())
-    return [axis.feature for axis in model.encoder_.axes if asked & set(axis.columns)]
 
 
 def _words_of(features: Sequence[Feature]) -> dict[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ract._utils.errors import InvalidSpec, listing
 from ract._utils.toml import parsed_toml, read_toml
+from ract._utils.validation import check_value, one_of
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def reasons_for(name: str, direction: str, names: Collection[str] = ()) -> tuple
     ((24, 9), (24, 9))
     """
     words = spoken(name).lower()
-    others = [spoken(one).lower() for one in names]
+    other_features = [spoken(one).lower() for one in names]
     for hint in _HINTS:
         fits = hint.direction == direction and re.search(hint.words, words)
-        if fits and (not hint.beside or any(re.search(hint.beside, one) for one in others)):
+        if fits and (not hint.beside or any(re.search(hint.beside, one) for one in other_features)):
             return hint.form_c_1, hint.hmda
     return OTHER_C_1, OTHER_HMDA
 
@@ -68,6 +68,5 @@ def spoken(name: str) -> str:
 
 def check_list(name: str) -> str:
     """The name of a built-in list, or "none"."""
-    if name not in (*LISTS, "none"):
-        raise InvalidSpec(f"codes must be one of {listing((*LISTS, 'none'))}, got {name!r}.")
+    check_value("codes", name, one_of(*LISTS, "none"))
     return name

@@ -89,7 +89,7 @@ def with_sufficient(
     reasons: Reasons,
     **options: Any,
 ) -> list[Plan]:
-    """The same plans, and the change that a reason says is enough alone if no plan has it.
+    """Add the single change that a reason calls sufficient, where no plan consists of it.
 
     Parameters
     ----------
@@ -128,16 +128,16 @@ def with_sufficient(
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
     """Ways in their order, but none that asks for nearly all of an earlier one and is no better."""
-    kept: list[Plan] = []
+    different: list[Plan] = []
     for way in ways:
         if not any(
             _asks_for_all(way, other)
             and (way.lasting or 0.0) <= (other.lasting or 0.0)
             and (way.month or 0.0) >= (other.month or 0.0)
-            for other in kept
+            for other in different
         ):
-            kept.append(way)
-    return kept
+            different.append(way)
+    return different
 
 
 def _asks_for_all(way: Plan, other: Plan) -> bool:
@@ -157,8 +157,8 @@ def _does(change: Change, needed: Change) -> bool:
     if needed.supplied:
         (low, high), (least, most) = (_proved(one) for one in (change, needed))
         return least <= low and high <= most
-    own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
-    return (goal - own) / (least - own) >= NEARLY_ALL if least != own else True
+    start, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
+    return (goal - start) / (least - start) >= NEARLY_ALL if least != start else True
 
 
 def _proved(change: Change) -> tuple[float, float]:

@@ -29,11 +29,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, t
+from scipy.stats import t
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.statistics import clopper_pearson_lower
 from ract._utils.typing import ColumnLike, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import NONE, PROBABILITY, check_value, one_of
 from ract.recourse.lasting import STRENGTHS, found_in
 from ract.recourse.plain_judges import SAME, checked_learners, described
 from ract.recourse.replicates import PLANNERS, Replicates, for_part
@@ -107,16 +108,16 @@ class Point:
         """
         lowest = _lower_bound(self.plans, self.last, self.error, confidence)
         for k in range(len(self.by_planner)):
-            others = np.delete(np.array(self.by_planner), k, axis=0)
-            n, last = others.sum(axis=0).tolist()
-            lowest = min(lowest, _lower_bound(n, last, _error(others), confidence))
+            other_planners = np.delete(np.array(self.by_planner), k, axis=0)
+            n, last = other_planners.sum(axis=0).tolist()
+            lowest = min(lowest, _lower_bound(n, last, _error(other_planners), confidence))
         return lowest
 
 
 def _lower_bound(n: int, last: int, error: float, confidence: float) -> float:
     if last == 0:
         return 0.0
-    of_people = float(beta.ppf(1 - confidence, last, n - last + 1))
+    of_people = clopper_pearson_lower(last, n, confidence)
     of_models = last / n - error * float(t.ppf(confidence, len(PLANNERS) - 1))
     return max(0.0, min(of_people, of_models))
 
@@ -127,7 +128,7 @@ def _error(counts: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class LastingCurve:
-    """How likely plans last, by their strength: the probability over people and one retraining.
+    """Probability that plans last, by strength, over people and one retraining.
 
     It is about refused people who have a plan of that strength within the budget, and about the
     same learner trained once more, on as many other people of the same population. If other
@@ -184,7 +185,7 @@ class LastingCurve:
         return smallest
 
     def default(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options used by default: for plans that last, or else for the strongest plans.
+        """Default options of a search: plans that last or, if none were found to, the strongest.
 
         Only the exact search finds the strongest plans, and it cannot combine that with every
         option.
@@ -281,7 +282,7 @@ def calibrate(
     Parameters
     ----------
     estimator : classifier
-        Not fitted; any that ``ract.evaluation.metrics.lasting_recourse`` takes.
+        Not fitted; any that ``ract.recourse.lasting_recourse`` takes.
     X : frame or array
     y : array (people,)
     lasting : float, optional
@@ -309,7 +310,7 @@ def calibrate(
         holds if so many people act. X must be a pandas frame, and the search must be able to find
         the learner's strongest plans.
     sample_weight, random_state, n_jobs, progress, **options
-        As in ``ract.evaluation.metrics.lasting_recourse``.
+        As in ``ract.recourse.lasting_recourse``.
 
     Returns
     -------
@@ -328,9 +329,8 @@ def calibrate(
     strengths = [float(strength) for strength in strengths]
     if strengths != sorted(set(strengths)):
         raise InvalidSpec(f"strengths must ascend, got {strengths}.")
-    check_lasting(lasting)
-    if rule not in (None, "strength", "strongest"):
-        raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
+    check_value("lasting", lasting, NONE, PROBABILITY)
+    check_value("rule", rule, NONE, one_of("strength", "strongest"))
     table = for_part(estimator), X, y, sample_weight
     learners = checked_learners(robust_to)
     run = random_state, n_jobs, options, progress
@@ -347,12 +347,6 @@ def calibrate(
             break
     guard = replicates.guard() if points else None
     return LastingCurve(tuple(points), confidence, lasting, rule, learners, adoption, guard)
-
-
-def check_lasting(lasting: float | None) -> None:
-    """Refuse what is no probability to promise."""
-    if lasting is not None and not (is_number(lasting) and 0 < lasting < 1):
-        raise InvalidSpec(f"lasting must be a share between 0 and 1, got {lasting!r}.")
 
 
 def _cheapest(
@@ -424,5 +418,5 @@ def error_of(shares: np.ndarray, sizes: np.ndarray) -> float:
     within = (sizes * shares * (1 - shares)).sum() / (n - k)
     between = (sizes * (shares - mean) ** 2).sum() / (k - 1)
     size = (n - (sizes**2).sum() / n) / (k - 1)
-    own = max(0.0, (between - within) / size)
-    return float(np.sqrt(own * (1 + 1 / k) + within / n))
+    of_planners = max(0.0, (between - within) / size)
+    return float(np.sqrt(of_planners * (1 + 1 / k) + within / n))

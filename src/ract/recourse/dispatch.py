@@ -36,6 +36,7 @@ from ract.recourse.question import Question
 from ract.recourse.rules.ruling import Ruling
 from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.scoring import as_votes
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
     stronger = [
-        decision.of_goal(question.ensemble.stronger(strength))
+        decision.of_goal(as_votes(question.ensemble.stronger(strength)))
         for strength in options.levels.strengths(question.ensemble)
     ]
     asked = batch, question.budget, options, question.rules
@@ -157,7 +158,8 @@ def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
 
 def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
     """The exact search for a cost that is a maximum or a sum."""
-    return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+    kind = AdditiveSearch if adds_up(cost) else ExactSearch
+    return kind.prepared(as_votes(trees), axes, cost)
 
 
 def adds_up(cost: FittedCost) -> bool:
@@ -233,8 +235,9 @@ def search_for(question: Question, options: Options) -> Entry:
     exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
-            f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
-            f"neither rules between features, effects nor plausibility; got {because}."
+            f"{listing(refused)} {'needs' if len(refused) == 1 else 'need'} the exact method, one "
+            "model of two classes, a cost that is a maximum or a sum, and neither rules between "
+            f"features, effects nor plausibility; got {because}."
         )
     if ruled:
         refused.append("rules between features")
@@ -329,9 +332,9 @@ def confirm_plans(question: Question, answers: Answers) -> None:
         further[row] = further[row].take(at[good])
     if not accepted.all():
         warnings.warn(
-            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
-            "happen when its scores are added up in another order; people whose plan it was are "
-            "reported as unknown.",
+            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, which "
+            "can happen when it adds up its scores in another order; these people are reported as "
+            "unknown.",
             stacklevel=6,
         )
 
@@ -352,7 +355,7 @@ def highest(
     answers : Answers
         The cheapest plans, which are replaced.
     ask : callable
-        The ``Recourse`` of a strength for some rows.
+        The ``Recourse`` of a strength for some rows, in the time that ``answers.seconds`` leaves.
     strengths : list of float
         Ascending.
     beside : bool
@@ -366,6 +369,7 @@ def highest(
     while len(rows := rows[missed[rows] - reached[rows] > 1]):
         now = level[rows[0]]
         asked = rows[level[rows] == now]
+        seconds = answers.seconds[asked]
         again = ask(strengths[now], asked).answers
         better = again.found
         if safe is not None and again.beyond is not None:
@@ -373,6 +377,7 @@ def highest(
         reached[asked[better]], missed[asked[~better]] = now, now
         level[asked] = (reached[asked] + missed[asked]) // 2
         answers.replace(asked[better], again, np.flatnonzero(better))
+        answers.seconds[asked] = seconds + again.seconds
     for row in np.flatnonzero(reached >= 0).tolist() if beside else ():
         plan = cheapest.take(np.array([row]))
         plan.weaker = np.ones(1, bool)

@@ -155,7 +155,7 @@ def along_reasons(
     reasons: Iterable[PersonReasons | None],
     **options: Any,
 ) -> Recourse:
-    """The same plans, but other ones for people all of whose plans contradict a reason.
+    """Replace the plans of people whose plans all contradict a reason for their refusal.
 
     For these people plans are searched for again, in the directions that their reasons allow.
     People without such a plan keep theirs, and so do those whose plan lasts while the new one does

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -14,22 +13,13 @@ from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.search import Limits, check_budget
 from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, highest, resolved, search_for
-from ract.recourse.options import (
-    TIME_LIMIT,
-    Levels,
-    Options,
-    Override,
-    refuse_relations,
-    rows_by_rules,
-)
+from ract.recourse.options import TIME_LIMIT, Levels, Options, Overrides, rows_by_rules
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import PlanJudge, Question
 from ract.recourse.result import Recourse
 from ract.recourse.when import HORIZON, Months
 from ract.trees.ensemble import TreeEnsemble
-
-Overrides = Mapping[Any, Mapping[str, Override]]
 
 
 def find_recourse(
@@ -48,7 +38,6 @@ def find_recourse(
     at_least: bool = False,
     by: float | str | None = None,
     overrides: Overrides | None = None,
-    relations: Iterable[Any] = (),
     plausibility: Plausibility | str | None = None,
     effects: object = None,
     explain: bool = True,
@@ -114,11 +103,9 @@ def find_recourse(
         default stays as it is, the direction too (the text "any" allows both); its categories are
         those that the person may enter. A feature that the action space fixes for everyone cannot
         be freed for one person.
-    relations : sequence
-        Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
-        "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
+        "local_outlier_factor" (or a ``ract.recourse.Plausibility``), learned
         from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
         Include the causal effects of changes on other features: effects, edges such as
@@ -162,7 +149,6 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    refuse_relations(relations)
     limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
     options = Options(method, limits, margin, ranges, n_alternatives, explain, at_least, prefer)
     options = replace(options, plausibility=plausibility, effects=effects)
@@ -218,7 +204,19 @@ class Inquiry:
         question, rules = self.question.of_rows(rows), self.overrides
         if rules:
             rules = {label: rule for label, rule in rules.items() if label in question.labels}
-        return replace(self, question=question, overrides=rules)
+        options = replace(self.options, limits=self.options.limits.of_rows(rows))
+        return replace(self, question=question, options=options, overrides=rules)
+
+    def after(self, seconds: float | np.ndarray) -> Inquiry:
+        """The same inquiry with what is left of each person's time after so many seconds."""
+        limits = self.options.limits.after(seconds)
+        return replace(self, options=replace(self.options, limits=limits))
+
+    @property
+    def in_half_the_time(self) -> Inquiry:
+        """The same inquiry; the other half is for plans of those who have none that lasts."""
+        limit = self.options.limits.time_limit
+        return self if limit is None else self.after(limit / 2)
 
     def plans(
         self,
@@ -259,12 +257,9 @@ class Inquiry:
         if curve.guard is not None:
             if curve.guard.feature.max() >= self.question.encoder.n_columns:
                 raise InvalidSpec("The plain booster of lasting_ was fitted on other columns.")
-            found = self.agreed(curve.guard, needed)
-        else:  # half of the time is for the strongest plan of those who have none that lasts
-            limits = self.options.limits
-            half = None if limits.time_limit is None else limits.time_limit / 2
-            options = replace(self.options, limits=replace(limits, time_limit=half))
-            found = replace(self, options=options)._plans(needed, least, most)
+            found = self.in_half_the_time.agreed(curve.guard, needed)
+        else:
+            found = self.in_half_the_time._plans(needed, least, most)
         question = replace(self.question.at_strength(needed), lasting=lasting)
         return Recourse(question, self._or_strongest(found))
 
@@ -281,7 +276,10 @@ class Inquiry:
         """
 
         def ask(strength: float | None, rows: np.ndarray | None = None) -> Recourse:
-            return (self if rows is None else self.of(rows)).plans(strength, lasting, in_time)
+            if rows is None:
+                return self.plans(strength, lasting, in_time)
+            left = self.of(rows).after(found.answers.seconds[rows])
+            return left.plans(strength, lasting, in_time)
 
         question = self.question
         if lasting is not None or question.also or not question.encoder.space.is_limited:
@@ -327,19 +325,21 @@ class Inquiry:
         if lasting is not None and strength is None:
             strength, curve = question.strength_for(lasting)
             if curve.rule == "strongest" or curve.guard is not None:
-                several = curve.rule != "strongest"
-                what = "plans of several learners" if several else "the strongest plans"
+                strongest = curve.rule == "strongest"
+                what = "the strongest plans" if strongest else "plans of several learners"
                 raise InvalidSpec(
                     f"lasting stands for {what} of this model and cannot be asked for together "
                     "with a time (by, cost='time'); give a strength."
                 )
-        months = self.by_month(last, strength)
+        months = (self if lasting is None else self.in_half_the_time).by_month(last, strength)
         answers = months.earliest() if earliest else months.cheapest()
+        answers.seconds = months.seconds
         without = np.flatnonzero(~answers.found)
         if lasting is not None:
             answers.weaker = np.zeros(len(answers.status), bool)
             if len(without):  # the strongest that there is in the end
-                others = self.by_month(last, None, lasting).at(without, last)
+                months = self.by_month(last, None, lasting, seconds=answers.seconds)
+                others = months.at(without, last)
                 others.weaker = others.found
                 answers.put(without, others)
         question = replace(question.at_strength(strength), lasting=lasting, months=last)
@@ -349,18 +349,28 @@ class Inquiry:
         return Recourse(question, months.ended(answers))
 
     def by_month(
-        self, last: int, strength: float | None = None, lasting: float | None = None
+        self,
+        last: int,
+        strength: float | None = None,
+        lasting: float | None = None,
+        *,
+        seconds: np.ndarray | None = None,
     ) -> Months:
-        """The same question about people in every month up to a last one."""
+        """The same question about people in every month up to a last one.
+
+        seconds: what of each person's time has been used up; none by default.
+        """
         everyone, axes = self.question.labels, self.question.encoder.axes
         list(rows_by_rules(np.arange(0), everyone, axes, self.overrides))  # refuses wrong overrides
         options = replace(self.options, explain=False)
 
-        def ask(question: Question, rows: np.ndarray, most: np.ndarray) -> Answers:
-            part = replace(self, question=question, options=options).of(rows)
+        def ask(
+            question: Question, rows: np.ndarray, most: np.ndarray, seconds: np.ndarray
+        ) -> Answers:
+            part = replace(self, question=question, options=options).of(rows).after(seconds)
             return part.answered(strength, lasting, most=most).answers
 
-        return Months(self.question, ask, last)
+        return Months(self.question, ask, last, seconds)
 
     @property
     def finds_strongest(self) -> bool:
@@ -397,10 +407,12 @@ class Inquiry:
             won[~(found.found & enough)] = np.nan
             for level in np.unique(won[~np.isnan(won)]).tolist():
                 rows = np.flatnonzero(won == level)
-                again = self.of(rows).answered(max(level, needed))
-                if again.answers.beyond is not None:
-                    better = np.flatnonzero(again.found & again.answers.beyond)
-                    answers.put(rows[better], again.answers.take(better))
+                seconds = answers.seconds[rows]
+                again = self.of(rows).after(seconds).answered(max(level, needed)).answers
+                if again.beyond is not None:
+                    better = np.flatnonzero(again.found & again.beyond)
+                    answers.put(rows[better], again.take(better))
+                answers.seconds[rows] = seconds + again.seconds
         return Recourse(replace(question, lasting=lasting), answers)
 
     def agreed(self, guard: TreeEnsemble, strength: float) -> Recourse:
@@ -413,10 +425,8 @@ class Inquiry:
         answers, without = found.answers, np.flatnonzero(~found.found & ~found.accepted)
         answers.weaker, strongest = np.zeros(len(answers.status), bool), self._for_strongest
         if len(without) and strongest is not None:
-            seconds, options = answers.seconds[without], strongest.options
-            if not found.question.also:
-                options = replace(options, limits=options.limits.after(seconds))
-            others = replace(strongest.of(without), options=options).answered("most")
+            seconds = answers.seconds[without]
+            others = strongest.of(without).after(seconds).answered("most")
             answers.put(without, others.answers)
             answers.weaker[without] = others.found
             answers.seconds[without] += seconds

@@ -2,6 +2,7 @@ from .calibration import LastingCurve as LastingCurve
 from .calibration import LastingWarning as LastingWarning
 from .calibration import calibrate as calibrate
 from .common.problem import check_categories as check_categories
+from .common.search import Limits as Limits
 from .exact.search import ExactSearch as ExactSearch
 from .few_changes import recourse_of as recourse_of
 from .find import find_recourse as find_recourse

@@ -11,12 +11,11 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.files import write_whole
 from ract._utils.progress import track
-from ract._utils.statistics import NOTHING, Estimate
+from ract._utils.statistics import Estimate, exact_share
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import group_masks
@@ -100,19 +99,6 @@ class LastingRecourse:
         if len(self.trials) and not len(part):
             raise InvalidSpec(f"Strength {strength!r} was not asked for; {self.strengths} were.")
         return part
-
-
-def exact_share(hits: int, n: int, confidence: float) -> Estimate:
-    """A share with the interval of Clopper and Pearson.
-
-    >>> estimate = exact_share(95, 100, 0.9)
-    >>> round(estimate.low, 3), round(estimate.high, 3)
-    (0.898, 0.98)
-    """
-    if n == 0:
-        return NOTHING
-    interval = binomtest(hits, n).proportion_ci(confidence, method="exact")
-    return Estimate(hits / n, float(interval.low), float(interval.high))
 
 
 def found_in(trials: pd.DataFrame) -> np.ndarray:
@@ -225,10 +211,10 @@ def _key_of(run: Replicates, strengths: tuple[Strength, ...], n_refused: int | N
 def _read_checkpoint(path: Path, key: str) -> dict[int, pd.DataFrame]:
     """The finished parts of a run, by planner."""
     try:
-        held = json.loads(path.read_text("utf-8"))
-        same = held["key"] == key
+        content = json.loads(path.read_text("utf-8"))
+        same = content["key"] == key
     except (ValueError, KeyError, TypeError):
         raise InvalidData(f"{path} is no checkpoint of lasting_recourse.") from None
     if not same:
         raise InvalidData(f"{path} is the checkpoint of another run; name another file.")
-    return {int(k): pd.DataFrame(part) for k, part in held["parts"].items()}
+    return {int(k): pd.DataFrame(part) for k, part in content["parts"].items()}

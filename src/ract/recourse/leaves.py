@@ -70,28 +70,28 @@ class LeafSearch(RecourseSearch):
         The search knows no nodes; ``max_nodes`` is there as in ``ExactSearch``.
         """
         problem, row = self._problem, person[None]
-        [own] = problem.cells(row)
-        [costs] = problem.costs(row, own[None])
-        found = self._search(own, costs, budget, len(costs), stop)
-        point = own if found.point is None else found.point
-        return found, problem.values_of(person, own, point)
+        [start] = problem.cells(row)
+        [costs] = problem.costs(row, start[None])
+        found = self._search(start, costs, budget, len(costs), stop)
+        point = start if found.point is None else found.point
+        return found, problem.values_of(person, start, point)
 
     def _search(
-        self, own: np.ndarray, costs: np.ndarray, budget: float, changes: int, stop: np.ndarray
+        self, start: np.ndarray, costs: np.ndarray, budget: float, changes: int, stop: np.ndarray
     ) -> Answer:
         """The answer of a person in these cells, to whom cells cost so much (axes, cells)."""
         problem, model, forest = self._problem, self._model, self._problem.forest
-        squeeze = Squeeze.of(problem, own, costs)
+        squeeze = Squeeze.of(problem, start, costs)
         if squeeze is not None:
             model, forest = model.squeezed(squeeze), squeeze.forest(forest)
-            own, costs = squeeze.point(own), squeeze.rows(costs, np.inf)
+            start, costs = squeeze.point(start), squeeze.rows(costs, np.inf)
         accepting, rules = model.decides_by
         if model.by_votes:  # a small forest answers for the budget's box
-            left = model.within(model.simplified, own, costs, budget, changes)
+            left = model.within(model.simplified, start, costs, budget, changes)
             accepting, rules = model.decides_in(left)
-        point = own.copy()
+        point = start.copy()
         status, cost, bound, nodes = kernel.search_leaves(
-            forest, self._leaves, accepting, rules, own, costs, problem.grid.n_cells,
+            forest, self._leaves, accepting, rules, start, costs, problem.grid.n_cells,
             problem.categorical, self._norm, budget, changes, stop, point,
         )  # fmt: skip
         found = Answer(Status(status), cost, bound, None, nodes)
@@ -110,8 +110,8 @@ def _leaves(model: Model) -> kernel.Leaves:
         candidate = is_leaf
     else:
         candidate = is_leaf & (value >= (1.0 if combine == "votes" else ensemble.cutoff))
-    others = np.where(is_leaf & ~candidate, value, -np.inf)
-    rest = np.maximum.reduceat(others, ensemble.root)
+    other_values = np.where(is_leaf & ~candidate, value, -np.inf)
+    rest = np.maximum.reduceat(other_values, ensemble.root)
     sizes = np.diff(np.append(ensemble.root, len(value)))
     return kernel.Leaves(
         value=value,

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.common.search import Limits, ceilings_of, check_count
+from ract.recourse.common.search import Limits, ceilings_of
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.options import TIME_LIMIT, Options
@@ -118,8 +118,7 @@ def find_levers(
     >>> levers.enough(15, "Income"), levers.enough(15, "Income", "Savings")
     (False, True)
     """
-    if check_count("max_features", max_features) < 1:
-        raise InvalidSpec(f"max_features must be 1 or more, got {max_features}.")
+    check_value("max_features", max_features, AT_LEAST_ONE)
     question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
     limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)
     accepted, axes = question.decide(n_jobs=n_jobs), question.encoder.axes
@@ -162,19 +161,19 @@ class Menu:
     @classmethod
     def of(cls, person: RuledPerson, most: int, budget: float, max_nodes: int) -> Menu:
         """All sets of at most so many axes; those that hold an earlier one are passed over."""
-        costs, own = person.person.costs, person.person.own
+        costs, start = person.person.costs, person.person.own
         inside = costs <= budget
-        inside[np.arange(len(own)), own] = False
-        free = [a for a in range(len(own)) if inside[a].any() or a in person.ruling.axes]
-        every = frozenset(range(len(own)))
+        inside[np.arange(len(start)), start] = False
+        free = [a for a in range(len(start)) if inside[a].any() or a in person.ruling.axes]
+        every = frozenset(range(len(start)))
         found: dict[tuple[int, ...], Answer] = {}
         undecided = []
         for size in range(1, min(most, len(free)) + 1):
             for levers in combinations(free, size):
                 if any(set(earlier) <= set(levers) for earlier in found):
                     continue
-                held = replace(person, still=every - {*levers})
-                answer = held.cheapest(budget, max_nodes)
+                restricted = replace(person, still=every - {*levers})
+                answer = restricted.cheapest(budget, max_nodes)
                 if answer.values is not None:
                     found[levers] = answer
                 elif answer.status != Status.NONE:

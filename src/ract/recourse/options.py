@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,16 +12,18 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
+from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.validation import BELOW_ONE, COUNT, NONE, check_value, one_of
 from ract.data.actions import CHANGES, Change, Feature
 from ract.data.encoder import Axis
-from ract.recourse.common.search import Limits, check_count
+from ract.recourse.common.search import Limits
 from ract.trees.ensemble import TreeEnsemble
 
 TIME_LIMIT = 10.0  # seconds per person, by default
-METHODS = ("exact", "leaves")
-PREFERENCES = (None, "cheapest", "fewest")
+METHODS, PREFERENCES = one_of("exact", "leaves"), one_of("cheapest", "fewest")
 
 Override = str | Feature
+Overrides = Mapping[Any, Mapping[str, Override]]
 # What of a Feature may differ for one person.
 _LIMITS = ("lower", "upper", "max_change", "max_relative", "step", "pace", "per", "delay")
 _OVERRIDDEN = ("change", "weight", "missing", *_LIMITS)
@@ -77,21 +79,18 @@ class Options:
     def of(cls, **keywords: Any) -> Options:
         """Options from the keywords of ``ract.find_recourse``, limits among them."""
         limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
-        refuse_relations(keywords.pop("relations", ()))
+        refuse_unknown_keywords("find_recourse", keywords, frozenset(f.name for f in fields(cls)))
         limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
         return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        if not METHODS.holds(self.method):
             refuse_removed(f"method={self.method!r}")
-            raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
-        if self.prefer not in PREFERENCES:
-            raise InvalidSpec(f"prefer must be 'cheapest' or 'fewest', got {self.prefer!r}.")
-        margin = self.margin
-        if not (isinstance(margin, (int, float, np.number)) and 0 <= margin < 1):
-            raise InvalidSpec(f"margin must be a share of 0 or more and below 1, got {margin!r}.")
-        check_count("n_alternatives", self.n_alternatives)
-        if self.strongest and (margin > 0 or self.at_least):
+        check_value("method", self.method, METHODS)
+        check_value("prefer", self.prefer, NONE, PREFERENCES)
+        check_value("margin", self.margin, BELOW_ONE)
+        check_value("n_alternatives", self.n_alternatives, COUNT)
+        if self.strongest and (self.margin > 0 or self.at_least):
             raise InvalidSpec(
                 "strength='most' cannot be asked for together with a margin or at_least."
             )
@@ -114,21 +113,11 @@ class Options:
         }
 
 
-def refuse_relations(relations: Iterable[object]) -> None:
-    """Refuse what was once an option."""
-    if len(tuple(relations)):
-        raise InvalidSpec(
-            "relations is no longer an option: rules between features belong to the action "
-            "space, as ActionSpace(features, rules=['Debt <= Income']) or "
-            "actions=space.with_rules('Debt <= Income')."
-        )
-
-
 def rows_by_rules(
     rows: np.ndarray,
     labels: pd.Index,
     axes: Sequence[Axis],
-    overrides: Mapping[Any, Mapping[str, Override]] | None,
+    overrides: Overrides | None,
 ) -> Iterator[tuple[np.ndarray, tuple[Axis, ...]]]:
     """Rows with the same rules, and the rules.
 
@@ -159,7 +148,9 @@ def rows_by_rules(
     unknown = [label for label in overrides if label not in labels]
     if unknown:
         raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
-    rules = {_key(own): _overridden(axes, own, label) for label, own in overrides.items()}
+    plain = (one.item() if isinstance(one, np.generic) else one for one in overrides)
+    by_label = zip(plain, overrides.values(), strict=True)
+    rules = {_key(rule): _overridden(axes, rule, label) for label, rule in by_label}
     rules[()] = tuple(axes)
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row in rows:
@@ -168,22 +159,22 @@ def rows_by_rules(
         yield np.array(positions), rules[key]
 
 
-def _key(own: Mapping[str, Override]) -> tuple[Any, ...]:
-    return tuple(sorted((name, repr(rule)) for name, rule in own.items()))
+def _key(override: Mapping[str, Override]) -> tuple[Any, ...]:
+    return tuple(sorted((name, repr(rule)) for name, rule in override.items()))
 
 
 def _overridden(
-    axes: Sequence[Axis], own: Mapping[str, Override], label: object
+    axes: Sequence[Axis], override: Mapping[str, Override], label: object
 ) -> tuple[Axis, ...]:
     names = [axis.feature.name for axis in axes]
-    unknown = [name for name in own if name not in names]
+    unknown = [name for name in override if name not in names]
     if unknown:
         raise InvalidSpec(
             f"The override of {label!r} names {listing(unknown)}; features are "
             f"{listing(names, 30)}."
         )
     return tuple(
-        _ruled(axis, own[axis.feature.name], label) if axis.feature.name in own else axis
+        _ruled(axis, override[axis.feature.name], label) if axis.feature.name in override else axis
         for axis in axes
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -22,23 +22,37 @@ from ract.data.invalid_rows import InvalidRows, set_aside_invalid
 from ract.recourse.common.search import check_budget
 from ract.recourse.question import Question
 from ract.trees.readers import TreeModel, read_model
-from ract.trees.readers.agree import check_decisions, fitted_parts, same_parts
+from ract.trees.readers.agree import Parts, check_decisions, fitted_parts, same_parts
 from ract.trees.readers.model import OwnModel
 from ract.trees.readers.steps import unwrapped
 
 
-class ProblemKeywords(TypedDict, total=False):
-    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+class KeywordsBesideBudget(TypedDict, total=False):
+    """The keywords of a ``RecourseProblem``, for functions that take the budget by position."""
 
     actions: ActionSpace | None
     desired: Label | None
     threshold: float | None
     cost: str | Cost | None
-    budget: float | None
     reference: TableLike | None
 
 
+class ProblemKeywords(KeywordsBesideBudget, total=False):
+    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+
+    budget: float | None
+
+
 PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
+
+
+@dataclass
+class _Reading:
+    """A model as trees, what it consisted of when it was read, and the cost once it is learned."""
+
+    parts: Parts
+    tree: TreeModel
+    cost: FittedCost | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +107,11 @@ class RecourseProblem:
     budget: float | None = None
     reference: TableLike | None = None
 
+    _reading: ClassVar[_Reading | None] = None
+
     @classmethod
     def of(cls, model: ModelLike, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
-        """The problem that was given, or the one that a model and keywords make.
+        """Return a given problem unchanged, or build one from a model and keywords.
 
         Parameters
         ----------
@@ -120,15 +136,21 @@ class RecourseProblem:
             )
         return model
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What a call with the bare model would be given."""
+        given = {name: getattr(self, name) for name in PROBLEM_KEYWORDS}
+        return {name: value for name, value in given.items() if value is not None}
+
     def encoded(self, X: TableLike) -> Question:
-        """The problem about people, all of whose rows must be valid: encoded, with its cost."""
+        """Encode people, all of whose rows must be valid, and fit the cost."""
         X = self._used(X)
         return self._several(X, read_table(X))
 
     def encoded_valid(
         self, X: TableLike, *, strict: bool = False
     ) -> tuple[Question, InvalidRows | None]:
-        """The problem about people whose rows are valid, and the invalid rows if there are any.
+        """Encode people whose rows are valid; return the problem and the invalid rows, if any.
 
         With ``strict`` the table is refused if a row is invalid.
         """
@@ -168,8 +190,14 @@ class RecourseProblem:
         also: list[Question] = []
         for k, model in enumerate(self.model[1:], start=2):
             rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            # Plans cost what the first model's do: the cost and the budget of others are not asked.
             problem = replace(
-                self, model=model, actions=rules, desired=first.tree.desired, cost=None
+                self,
+                model=model,
+                actions=rules,
+                desired=first.tree.desired,
+                cost=None,
+                budget=np.inf,
             )
             other = problem._one(first.people, None)
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
@@ -179,7 +207,7 @@ class RecourseProblem:
     def _one(self, X: TableLike, table: Table | None) -> Question:
         model, reference, threshold = self.model, self._used(self.reference), self.threshold
         known = X if reference is None else reference
-        known_tree = vars(self).get("_kept", (None, None))[1]
+        before = self._reading
         tree = self._read(known)
         budget, matrix = own_budget(model, self.budget), np.empty((0, tree.encoder.n_columns))
         narrow: dict[int, Any] = {}
@@ -189,7 +217,8 @@ class RecourseProblem:
             _check_order(table.names, tree.encoder.feature_names)
             narrow = tree.encoder.narrow(table)
             # Models of ract are their trees; reference people were compared when these were read.
-            if tree is not known_tree and not isinstance(tree, OwnModel):
+            is_new = before is None or tree is not before.tree
+            if is_new and not isinstance(tree, OwnModel):
                 check_decisions(model, tree, X, matrix, threshold)
         if self.cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
@@ -202,17 +231,16 @@ class RecourseProblem:
 
     def _read(self, known: TableLike) -> TreeModel:
         """The model as trees, read once while it and its reference people are the same."""
-        if self.reference is None or hasattr(self.model, "ensemble_"):
-            return self._read_anew(known)
-        parts = fitted_parts(self.model)
+        parts = None
+        if self.reference is not None and not hasattr(self.model, "ensemble_"):
+            parts = fitted_parts(self.model)
         if parts is None:
             return self._read_anew(known)
-        kept = vars(self).get("_kept")
-        if kept is None or not same_parts(parts, kept[0]):
-            kept = parts, self._read_anew(known), {}
-            vars(self)["_kept"] = kept
-        tree: TreeModel = kept[1]
-        return tree
+        reading = self._reading
+        if reading is None or not same_parts(parts, reading.parts):
+            reading = _Reading(parts, self._read_anew(known))
+            vars(self)["_reading"] = reading
+        return reading.tree
 
     def _read_anew(self, known: TableLike) -> TreeModel:
         read = partial(read_model, self.model, known, self.actions, desired=self.desired)
@@ -220,17 +248,24 @@ class RecourseProblem:
 
     def _fitted(self, tree: TreeModel, matrix: np.ndarray) -> FittedCost:
         """The cost, learned from the reference people or else from those asked about."""
-        kept = vars(self).get("_kept")
-        learned = kept[2] if kept is not None and kept[1] is tree else {}
-        if "cost" not in learned:
-            reference = self.reference
-            known = matrix if reference is None else tree.encoder.matrix(self._used(reference))
-            cost, encoder = "percentile" if self.cost is None else self.cost, tree.encoder
-            fit = partial(fit_cost, cost, list(known.T), encoder.weights, exact=True)
-            features = [axis.columns for axis in encoder.axes]
-            learned["cost"] = fit(missing=encoder.missing_cells, features=features)
-        fitted: FittedCost = learned["cost"]
-        return fitted
+        reading = self._reading
+        if reading is None or reading.tree is not tree:
+            return self._learned_cost(tree, matrix)
+        if reading.cost is None:
+            reading.cost = self._learned_cost(tree, matrix)
+        return reading.cost
+
+    def _learned_cost(self, tree: TreeModel, matrix: np.ndarray) -> FittedCost:
+        reference, encoder = self.reference, tree.encoder
+        known = matrix if reference is None else encoder.matrix(self._used(reference))
+        return fit_cost(
+            "percentile" if self.cost is None else self.cost,
+            list(known.T),
+            encoder.weights,
+            exact=True,
+            missing=encoder.missing_cells,
+            features=[axis.columns for axis in encoder.axes],
+        )
 
     def _known_encoder(self) -> Encoder | None:
         """The encoder that is known before any of the people were read."""
@@ -267,6 +302,13 @@ def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
             f"The table's columns are in another order than in training: {listing(names, 30)} and "
             f"not {listing(trained, 30)}."
         )
+
+
+def bare_model(model: ModelLike, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model of a problem, whose keywords are then among the options; others as they are."""
+    if not isinstance(model, RecourseProblem):
+        return model, options
+    return model.model, options | model.keywords
 
 
 def own_budget(model: object, budget: float | None = None) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import NONE, between, check_value
 from ract.data.actions.rules import ROUNDING, IfThen, LinearRelation, NoTransition
 from ract.data.costs import FittedCost, reweighted
 from ract.data.encoder import Axis, Encoder
@@ -22,6 +22,8 @@ from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
 from ract.trees.readers.scoring import by_share, with_rounded_ties
+
+STRENGTH = between(0, 1, "a share from 0 to 1, or 'most'")
 
 
 class PlanJudge(Protocol):
@@ -222,7 +224,7 @@ class Question:
 
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:
-        """The rules of features, but nobody hands in a missing value."""
+        """The rules of features, but nobody supplies a missing value."""
         return tuple(axis.without_supply() for axis in self.encoder.axes)
 
     @cached_property
@@ -257,11 +259,11 @@ class Question:
         encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
         if narrow:
-            goal, own = values[:, columns], self.matrix[rows][:, columns]
-            lower, upper = _boxes(encoder.axes, own)
-            least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
-            most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
-            stays = (goal == own) | np.isnan(goal)
+            goal, now = values[:, columns], self.matrix[rows][:, columns]
+            lower, upper = _boxes(encoder.axes, now)
+            least = np.where(goal > now, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
+            most = np.where(goal < now, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
+            stays = (goal == now) | np.isnan(goal)
             least[stays] = most[stays] = np.nan
             values = encoder.held(values, narrow, least, most)
         goal = values[:, columns]
@@ -354,10 +356,10 @@ class Question:
         return replace(self, tree=replace(self.tree, ensemble=ensemble))
 
 
-def _boxes(axes: Sequence[Axis], own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _boxes(axes: Sequence[Axis], matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value (people x axes) that people may set; bounds without a value."""
     each = []
-    for axis, values in zip(axes, own.T, strict=True):
+    for axis, values in zip(axes, matrix.T, strict=True):
         box = np.stack(axis.feature.box(values))
         bounds = np.reshape(axis.feature.bounds, (2, 1))
         each.append(np.where(np.isnan(box) | axis.is_categorical, bounds, box))
@@ -367,8 +369,5 @@ def _boxes(axes: Sequence[Axis], own: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def check_strength(strength: object) -> float | None:
     """A share or None; anything else is refused."""
-    if strength is None:
-        return None
-    if not (is_number(strength) and 0 <= float(strength) <= 1):  # type: ignore[arg-type]
-        raise InvalidSpec(f"strength must be a share from 0 to 1, or 'most'; got {strength!r}.")
+    check_value("strength", strength, NONE, STRENGTH)
     return strength  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status, status_words
 from ract._utils.typing import TableLike
 from ract.data.encoder import Axis
-from ract.recourse.common.search import Limits
+from ract.recourse.common.search import UNLIMITED, Limits
 from ract.recourse.dispatch import exact_search, ruled_search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
@@ -62,7 +62,7 @@ def recourse_status(
     asked = RecourseProblem.of(model, problem, "recourse_status")
     question, invalid = asked.encoded_valid(X, strict=strict)
     limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
-    status = reach(question.at_strength(strength), **vars(limits))
+    status = reach(question.at_strength(strength), limits)
     return status_words(status if invalid is None else invalid.scatter(status, Status.INVALID))
 
 
@@ -92,20 +92,20 @@ def has_recourse(model: ModelLike, X: TableLike, **options: Any) -> np.ndarray:
     return np.isin(recourse_status(model, X, **options), ("accepted", "found"))
 
 
-def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarray:
-    """Status of everyone in a question, as numbers of ``Status``; limits as ``recourse_status``.
+def reach(question: Question, limits: Limits = UNLIMITED, *, supply: bool = True) -> np.ndarray:
+    """Status of everyone in a question, as numbers of ``Status``.
 
-    supply: whether handing in a missing value is an action where the features allow it.
+    supply: whether supplying a missing value is an action where the features allow it.
     """
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
-    refused = ~question.decide(n_jobs=limits.get("n_jobs"))
+    refused = ~question.decide(n_jobs=limits.n_jobs)
     search = reaching(question, axes)
-    found = search.attains(question.matrix[refused], question.budget, **limits)
+    found = search.attains(question.matrix[refused], question.budget, limits)
     if question.tree.compares_rounded:  # who may have recourse by a rounding only is unknown
         certain = reaching(question.without_roundings, axes)
         rows = np.flatnonzero(found == Status.FOUND)
-        found[rows] = certain.attains(question.matrix[refused][rows], question.budget, **limits)
+        found[rows] = certain.attains(question.matrix[refused][rows], question.budget, limits)
         found[rows[found[rows] == Status.NONE]] = Status.UNKNOWN
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET

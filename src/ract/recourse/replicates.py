@@ -16,21 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, TypeVar
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import SHARE, check_value, is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.recourse.common.answers import Answers
@@ -102,8 +101,7 @@ class Replicates:
 
     def __post_init__(self) -> None:
         self.robust_to = checked_learners(self.robust_to)
-        if not (is_number(self.adoption) and 0 <= self.adoption <= 1):
-            raise InvalidSpec(f"adoption must be a share from 0 to 1, got {self.adoption!r}.")
+        check_value("adoption", self.adoption, SHARE)
         if self.adoption and not isinstance(self.X, pd.DataFrame):
             raise InvalidSpec("adoption needs people as a pandas frame.")
         self.y, table = np.asarray(self.y), read_table(self.X)
@@ -124,8 +122,8 @@ class Replicates:
         for k, (_, rows) in enumerate(folds.split(np.zeros(n), self.y)):
             self.fold[rows] = k
         # The planner of each person: one of the six pairs of the four other folds.
-        others = [[f not in pair for pair in PLANNERS] for f in range(N_FOLDS)]
-        pairs = np.array([np.flatnonzero(other) for other in others])
+        elsewhere = [[f not in pair for pair in PLANNERS] for f in range(N_FOLDS)]
+        pairs = np.array([np.flatnonzero(other) for other in elsewhere])
         self.planner = pairs[self.fold, rng.integers(0, pairs.shape[1], n)]
         self.order = rng.permutation(n)
 
@@ -151,9 +149,8 @@ class Replicates:
     @cached_property
     def models(self) -> list[Any]:
         """The replicates, one for every pair of folds."""
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
         table, n = (self.estimator, self.X, self.y, self.sample_weight), len(PLANNERS)
-        fits = parallel(joblib.delayed(fit_on)(self.rows_of(k), *table) for k in range(n))
+        fits = in_threads([partial(fit_on, self.rows_of(k), *table) for k in range(n)], self.n_jobs)
         return list(track(fits, n, "Fitting replicates", show=self.progress))
 
     @cached_property
@@ -292,10 +289,10 @@ class Replicates:
 
         def fitted() -> PlainJudge:
             rows, model = self.rows_of(j), self.models[j]
-            others = np.setdiff1d(np.arange(len(self.y)), rows)
-            rate = float(np.mean(self._accepted(model, others)))
+            rest = np.setdiff1d(np.arange(len(self.y)), rows)
+            rate = float(np.mean(self._accepted(model, rest)))
             weights = None if self.sample_weight is None else self.sample_weight[rows]
-            tables = (take_rows(self.X, part) for part in (rows, others))
+            tables = (take_rows(self.X, part) for part in (rows, rest))
             inside, outside = (encoder.matrix(table, kinds=False) for table in tables)
             desired = self.y[rows] == self._desired(model)
             return PlainJudge.fitted(kind, inside, desired, outside, rate, weights)

@@ -58,7 +58,7 @@ class Recourse(ByPerson[Plan]):
 
     @classmethod
     def with_invalid(cls, found: Recourse, invalid_rows: InvalidRows | None) -> Recourse:
-        """The answers for people in valid rows, with the invalid rows put back between them."""
+        """Insert rows for invalid people into the results for valid ones."""
         if invalid_rows is None:
             return found
         answers = found.answers.scattered(invalid_rows.valid, invalid_rows.n_rows)
@@ -106,7 +106,10 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def bound(self) -> np.ndarray:
-        """A lower bound on the cost of all plans of each person."""
+        """A lower bound on the cost of all plans of each person that keep the options.
+
+        With ``prefer="fewest"`` it is one of the plans that change no more features than theirs.
+        """
         return self.answers.bound
 
     @cached_property
@@ -116,7 +119,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def lasts(self) -> np.ndarray:
-        """Whose plan is robust to retraining with the probability that ``lasting`` asked for."""
+        """People whose plan is robust to retraining with the probability given by ``lasting``."""
         if self.question.lasting is None:
             return np.zeros(len(self), bool)
         weaker = self.answers.weaker
@@ -138,7 +141,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def until(self) -> np.ndarray:
-        """The last month up to which each person is accepted who does no more than their plan.
+        """Last month in which each person is accepted if they do exactly what their plan says.
 
         Features that drift may end acceptance; months up to the larger of 36 and ``by`` are
         checked. inf if nothing drifts, NaN without a plan.
@@ -210,7 +213,7 @@ class Recourse(ByPerson[Plan]):
         Such a plan requires no change, and nothing shows that the values are true, so it is counted
         separately.
         """
-        supplied = self.supplied.any(axis=1)  # to wait is to hand in nothing
+        supplied = self.supplied.any(axis=1)  # to wait is to supply nothing
         return self.found & supplied & ~(self.changed & ~self.supplied).any(axis=1)
 
     @property
@@ -306,7 +309,7 @@ class Recourse(ByPerson[Plan]):
             numbers[f"plans that last ({self.question.lasting:.0%})"] = lasting
             numbers["strongest plans, without that promise"] = int(found.sum()) - lasting
         if self.only_supplied.any():
-            numbers["plans that only hand in values"] = int(self.only_supplied.sum())
+            numbers["plans that only supply values"] = int(self.only_supplied.sum())
         if found.any():
             numbers["mean cost"] = float(self.cost[found].mean())
             numbers["median cost"] = float(np.median(self.cost[found]))

@@ -113,13 +113,13 @@ class SolverSearch(RecourseSearch):
     def _choices(self, person: np.ndarray, budget: float) -> list[_Choice]:
         """The cells of each axis that cost no more than the budget by themselves."""
         costs, values = self._prices.of_person(person)
-        own = self._grid.cells([np.array([value]) for value in person])[:, 0].tolist()
+        start = self._grid.cells([np.array([value]) for value in person])[:, 0].tolist()
         if self._cost.norm != "max":
             budget = min(budget * (1 + ROUNDING), LARGEST)
         choices = []
         for a, axis in enumerate(self._grid.axes):
             cells = np.flatnonzero(costs[a] <= budget)
-            near = int(np.searchsorted(cells, own[a]))
+            near = int(np.searchsorted(cells, start[a]))
             price, value = costs[a, cells].tolist(), values[a, cells].tolist()
             choices.append(_Choice(not axis.is_categorical, near, cells.tolist(), price, value))
         return choices
@@ -178,7 +178,7 @@ class _Choice:
     ----------
     ordered : bool
         Whether the axis is ordinal.
-    own : int
+    start : int
         Position of the person's own cell among these.
     cell : list of int
     price, value : list of float
@@ -186,7 +186,7 @@ class _Choice:
     """
 
     ordered: bool
-    own: int
+    start: int
     cell: list[int]
     price: list[float]
     value: list[float]
@@ -329,9 +329,9 @@ class _Program:
         """
         choice, literals = self.choices[a], self._literals[a]
         if not choice.ordered:
-            return [[(literal, k)] for k, literal in enumerate(literals) if k != choice.own]
-        up = [(~literals[k], k + 1) for k in range(choice.own, len(literals))]
-        down = [(literals[k], k) for k in range(choice.own - 1, -1, -1)]
+            return [[(literal, k)] for k, literal in enumerate(literals) if k != choice.start]
+        up = [(~literals[k], k + 1) for k in range(choice.start, len(literals))]
+        down = [(literals[k], k) for k in range(choice.start - 1, -1, -1)]
         return [way for way in (up, down) if way]
 
     def _minimize(self) -> None:
@@ -378,7 +378,7 @@ class _Program:
 
     def point(self, solver: CpSolver) -> list[int]:
         """The position on each axis in the solver's answer."""
-        point = [choice.own for choice in self.choices]
+        point = [choice.start for choice in self.choices]
         for a in range(len(point)):
             for literal, k in (pair for way in self._ways(a) for pair in way):
                 if solver.boolean_value(literal):

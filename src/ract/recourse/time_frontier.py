@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.typing import Classifier, TableLike
+from ract._utils.validation import COUNT, check_value
 from ract.data.actions.pace import whole_months
-from ract.recourse.common.search import check_count
 from ract.recourse.find import inquire
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.result import Recourse
@@ -56,7 +56,7 @@ def time_frontier(
     >>> bool((table.groupby("person")["cost"].diff().dropna() < 0).all())
     True
     """
-    check_count("n_points", n_points)
+    check_value("n_points", n_points, COUNT)
     inquiry = inquire(model, X, **keywords)
     question, last = inquiry.question, whole_months(by)
     rows = []
@@ -65,8 +65,8 @@ def time_frontier(
         falls = [plans[a].cost[0] - plans[b].cost[0] for a, b in pairwise(months)]
         between = sorted(range(1, len(months) - 1), key=lambda k: -falls[k - 1])
         ends = [0, len(months) - 1][: min(n_points, len(months))]
-        some = question.of_rows(np.array([row]))
+        person = question.of_rows(np.array([row]))
         for k in sorted([*ends, *between[: max(0, n_points - 2)]]):
-            plan = Recourse(replace(some, months=last), plans[months[k]])[0]
+            plan = Recourse(replace(person, months=last), plans[months[k]])[0]
             rows.append((plan.person, months[k], plan.cost, plan.status, plan.describe()))
     return pd.DataFrame(rows, columns=["person", "month", "cost", "status", "plan"])

@@ -24,9 +24,9 @@ from ract.recourse.question import Question
 
 HORIZON = 36  # months that are looked at, if nothing else is said
 
-# From a question about some people in some month, their rows and what is known to be enough, to
-# confirmed answers.
-Ask = Callable[[Question, np.ndarray, np.ndarray], Answers]
+# From a question about some people in some month, their rows, what is known to be enough and the
+# seconds that their searches have taken, to confirmed answers.
+Ask = Callable[[Question, np.ndarray, np.ndarray, np.ndarray], Answers]
 
 
 def at_month(question: Question, month: int) -> Question:
@@ -61,9 +61,13 @@ class Months:
         How a question is answered for some rows.
     last : int
         The last month that counts.
+    seconds : float (people,), optional
+        What earlier searches have taken of each person's time; nothing by default.
     """
 
-    def __init__(self, question: Question, ask: Ask, last: int) -> None:
+    def __init__(
+        self, question: Question, ask: Ask, last: int, seconds: np.ndarray | None = None
+    ) -> None:
         features = [axis.feature for axis in question.encoder.axes]
         if not any(f.drift or f.delay or f.pace is not None for f in features):
             raise InvalidSpec(
@@ -71,6 +75,7 @@ class Months:
                 "delay or a drift; see Feature."
             )
         self.last, self.question, self._ask = last, question, ask
+        self.seconds = np.zeros(len(question.matrix)) if seconds is None else seconds.copy()
         self._axes = question.encoder.axes
         self._drifting = any(f.drift for f in features)
 
@@ -200,7 +205,9 @@ class Months:
     def at(self, rows: np.ndarray, month: int, most: float | np.ndarray = np.inf) -> Answers:
         """The cheapest plans of some people with the reach and the values of a month."""
         question = at_month(self.question, month)
-        found = self._ask(question, rows, np.broadcast_to(most, len(rows)))
+        seconds = self.seconds[rows]
+        found = self._ask(question, rows, np.broadcast_to(most, len(rows)), seconds)
+        self.seconds[rows] = found.seconds = seconds + found.seconds  # one limit for all months
         today, then = self.question.matrix[rows], question.matrix[rows]
         found.status[found.status == Status.ACCEPTED] = Status.OPTIMAL  # they only have to wait
         found.obstacles = {}
@@ -309,7 +316,7 @@ def add_months(recourse: Any, last: int) -> None:
 
 
 def _is_late(axis: Axis, today: np.ndarray, values: np.ndarray, month: int) -> np.ndarray:
-    """Whose change of a feature takes longer than some months; handing in a value takes none."""
+    """Whose change of a feature takes longer than some months; supplying a value takes none."""
     columns, feature = list(axis.columns), replace(axis.feature, within=float(month))
     own, new = today[:, columns], values[:, columns]
     moved = np.asarray(differs(own, new).any(axis=1))

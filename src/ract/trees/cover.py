@@ -159,9 +159,9 @@ def flip_order(
     for risk in (*stages, 0.0):
         order += _greedy_order(uncovered, tree, labels, allowed_mass(units.sum(), risk))
     undesired = tree.leaves[labels[tree.leaves] == 0]
-    others = np.setdiff1d(undesired, order)
-    others = others[np.argsort(flip_costs(tree)[others], kind="stable")]
-    return np.concatenate([order, others]).astype(np.int64)
+    unneeded = np.setdiff1d(undesired, order)
+    unneeded = unneeded[np.argsort(flip_costs(tree)[unneeded], kind="stable")]
+    return np.concatenate([order, unneeded]).astype(np.int64)
 
 
 def whole_units(weights: np.ndarray) -> tuple[np.ndarray, float]:

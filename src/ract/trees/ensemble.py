@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 from ract._kernels.predict import BLOCK, add_totals, find_leaves
 from ract._utils.errors import InvalidSpec
 from ract._utils.memo import Memo
+from ract._utils.progress import in_threads
 from ract.trees.nodes import node_depths, node_parents, shifted_nodes
 
 if TYPE_CHECKING:  # imported where they are used: few predictions need them
@@ -119,7 +120,7 @@ class TreeEnsemble:
         return cls(**arrays, combine="votes", cutoff=votes_needed, missing_left=missing_left)
 
     def take_trees(self, trees: Iterable[int]) -> TreeEnsemble:
-        """Some of the trees, in the order given, deciding by the same rule.
+        """Select trees, in the given order; the decision rule stays the same.
 
         >>> pair = TreeEnsemble.joined([TreeEnsemble.stump(k, 0.5) for k in (0, 1)], 1)
         >>> pair.take_trees([1]).feature.tolist(), pair.take_trees([1]).left.tolist()
@@ -162,7 +163,7 @@ class TreeEnsemble:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Identifies these trees, with any strength, as long as they are in memory."""
+        """Key that identifies these trees in memory, whatever strength is required."""
         return tuple(map(id, (self.root, self.threshold, self.label, self.value, self.against)))
 
     @property
@@ -208,7 +209,7 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Each person's votes for the desired class, and sum of the base and the leaf values.
+        """For each person: votes for the desired class, and the base plus the sum of leaf values.
 
         Parameters
         ----------
@@ -226,16 +227,14 @@ class TreeEnsemble:
         X = np.ascontiguousarray(X, dtype=np.float64)
         n_parts = 1
         if len(X) >= 2 * FEWEST_PER_THREAD:
-            from joblib import Parallel, delayed, effective_n_jobs
+            from joblib import effective_n_jobs
 
             n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
         if n_parts == 1:
             return self._totals(X, self.root[trees])
         ends = np.linspace(0, len(X), n_parts + 1).astype(np.int64)
-        parts = Parallel(n_jobs=n_parts, prefer="threads")(
-            delayed(self._totals)(X[first:last], self.root[trees]) for first, last in pairwise(ends)
-        )
-        votes, sums = zip(*parts, strict=True)
+        jobs = [partial(self._totals, X[i:j], self.root[trees]) for i, j in pairwise(ends)]
+        votes, sums = zip(*in_threads(jobs, n_parts), strict=True)
         return np.concatenate(votes), np.concatenate(sums)
 
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -272,7 +271,7 @@ class TreeEnsemble:
 
     @property
     def least_ahead(self) -> float:
-        """By how much the score must exceed the other class's, where both are compared.
+        """Margin by which the score must exceed that of the other class, where two are compared.
 
         Zero where a tie is enough, and the least number above it where it is not.
         """
@@ -343,7 +342,7 @@ class TreeEnsemble:
         return replace(self, value=value, combine="mean", cutoff=cutoff, base=0.0, single=False)
 
     def at_threshold(self, threshold: float) -> TreeEnsemble:
-        """The same trees, which accept from another share or probability on.
+        """Return the same trees with another decision threshold.
 
         For a single tree the share of a leaf; for several trees the mean share of their leaves,
         whether or not they voted before; for trees that add up to log-odds, the probability.
@@ -381,7 +380,7 @@ class TreeEnsemble:
         return needed + share * (1 - needed)
 
     def stronger(self, strength: float) -> TreeEnsemble:
-        """The same trees, which decide for the desired class only at a strength of at least this.
+        """Return the same trees with a decision that requires at least this strength.
 
         They refuse everyone whom the original trees refuse, so a strength below the one that the
         decision needs changes nothing.

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
+from ract._utils.validation import as_python
 from ract.data.actions import ActionSpace, Feature
 from ract.data.costs import FittedCost, LevelCost, LinearCost, RelativeLevels
 from ract.data.encoder import Encoder
@@ -180,7 +181,7 @@ def _cells(table: Table, name: str) -> np.ndarray:
         cells[:, 1:9] = np.frombuffer(_bytes(numbers), np.uint8).reshape(-1, 8)
         return cells
     codes, values = pd.factorize(table.labels(name))
-    observed = [*(v.item() if isinstance(v, np.generic) else v for v in values), np.nan]
+    observed = [*map(as_python, values), np.nan]
     cells = np.zeros((len(observed), 17), np.uint8)
     for k, value in enumerate(observed):
         if isinstance(value, (bool, int, float)):
@@ -205,7 +206,7 @@ def _add_column(digest: hashlib._Hash, table: Table, name: str) -> None:
         digest.update(b"numbers" + _bytes(table.numbers(name)))
         return
     codes, values = pd.factorize(table.labels(name))
-    observed = [value.item() if isinstance(value, np.generic) else value for value in values]
+    observed = list(map(as_python, values))
     if all(isinstance(value, (bool, int, float)) for value in observed):
         values = np.array([*observed, np.nan])[codes]  # the code of a missing value is -1
         digest.update(b"numbers" + _bytes(values))
@@ -242,10 +243,7 @@ def json_value(value: object, what: str) -> Any:
     >>> json_value((1, np.float64(0.5), float("inf")), "budget")
     [1, 0.5, {'float': 'inf'}]
     """
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

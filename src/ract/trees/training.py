@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
+from ract._utils.progress import in_threads
 from ract._utils.typing import TableLike
 from ract.data.actions import ActionSpace, Feature, unrestricted
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent, require_max_norm
@@ -98,7 +99,7 @@ def prepare(
         partial(different_rows, columns),
     ]
     threads = effective_n_jobs(n_jobs) if len(desired) >= MANY_PEOPLE else 1
-    cost, grid, rows = Parallel(threads, prefer="threads")(delayed(job)() for job in jobs)
+    cost, grid, rows = in_threads(jobs, threads)
     require_max_norm(cost)
     refuse_percent(cost, setting.budget)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)

@@ -6,6 +6,7 @@ import pytest
 from ract._kernels.grow import objective
 from ract._kernels.grow.objective import ENTROPY, GINI, Sides
 from tests._kernels.plain import plain
+from tests.builders import each_seed
 from tests.naive import entropy_mass, gini_mass
 
 
@@ -15,7 +16,7 @@ def limits_of(direction, frozen):
     return limits
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each_seed(range(50))
 def test_labels_are_the_best_of_all_four(seed):
     rng = np.random.default_rng(seed)
     sides = Sides(*rng.integers(0, 9, 7).astype(float))

@@ -9,6 +9,7 @@ from ract._kernels.grow.histogram import Histograms
 from ract._kernels.grow.objective import ERROR, GINI, set_limits
 from ract._kernels.grow.split import TO_LARGER, BestSplit, MissingRows, Node
 from tests._kernels.plain import plain
+from tests.builders import each_seed
 from tests.naive import gini_mass
 
 
@@ -72,7 +73,7 @@ class Case:
         return range(self.cells.min(), self.cells.max())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(range(40))
 @pytest.mark.parametrize("criterion", [GINI, ERROR])
 def test_a_sweep_finds_the_best_threshold(seed, criterion):
     rng = np.random.default_rng(seed)
@@ -102,7 +103,7 @@ def test_people_of_a_side_are_counted_by_weight_or_number():
     assert number(3.0, 1.0, 1.5, 1, counts, rules_of()) == 1.0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_seed(range(20))
 def test_another_admitted_category_is_entered(seed):
     rng = np.random.default_rng(seed)
     can_enter, admitted = rng.random((3, 3)) < 0.5, rng.random((2, 5)) < 0.5

@@ -7,6 +7,7 @@ from ract._kernels.search import cell_forest
 from ract._kernels.search.cell_forest import Box, Forest, PointRules
 from tests._kernels.plain import plain
 from tests._kernels.search.builders import Case, label_at
+from tests.builders import each_seed
 
 
 def rules_of(case):
@@ -25,7 +26,7 @@ def everything(case):
     return np.array(list(itertools.product(*(range(n) for n in case.n_cells))))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_what_is_left_weighs_as_much_as_the_forest(seed):
     case = random_case(seed)
     forest, weight, alone = case.parts[0], case.weights[0], case.price + case.size
@@ -51,7 +52,7 @@ def test_what_is_left_weighs_as_much_as_the_forest(seed):
     assert max(seen) <= most + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_points_are_wanted_as_the_models_add_up(seed):
     case = random_case(seed)
     rules = rules_of(case)
@@ -60,7 +61,7 @@ def test_points_are_wanted_as_the_models_add_up(seed):
         assert wanted == case.accepts(point)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(range(30))
 def test_points_are_brought_back_and_stay_wanted(seed):
     case = random_case(seed)
     rules, alone = rules_of(case), case.price + case.size

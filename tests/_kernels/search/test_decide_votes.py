@@ -3,16 +3,16 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from ract._kernels.search.boxes import LeafBoxes
 from ract._kernels.search.decide_votes import decide_votes
 from ract._utils.status import Status
 from tests import naive
 from tests._kernels.search.builders import random_boxes
+from tests.builders import each_seed
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(range(200))
 def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
     """Trees of one box and of several words of boxes, on axes of both kinds."""
     rng = np.random.default_rng(seed)
@@ -45,7 +45,7 @@ def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
             assert len(held) >= needed
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_boxes_many_changes_away_are_searched_exactly(seed):
     rng = np.random.default_rng(seed)
     boxes = random_boxes(rng, int(rng.integers(2, 30)))

@@ -21,12 +21,12 @@ def test_an_audit_is_written_as_a_page(plain, tmp_path):
     assert summary["people"] == 300
     assert summary["risk_bound"] == pytest.approx(expected.everyone.risk_bound)
     page = out.read_text(encoding="utf-8")
-    assert "accuracy" in page and ">A<" in page and "part in training is not known" in page
+    assert "accuracy" in page and ">A<" in page and "were used in training" in page
 
 
 def test_the_training_table_is_recognised(plain, tmp_path):
     result = run("audit", plain / "model.ract", plain / "data.csv", "-o", tmp_path / "r.html")
-    assert "800 of 800 people are equal to people of the training table" in result.stderr
+    assert "800 of 800 people are in the training table" in result.stderr
     assert "800 of these people" in (tmp_path / "r.html").read_text(encoding="utf-8")
     result = run(
         "certify", plain / "model.ract", plain / "new.csv", "--training", plain / "data.csv"
@@ -60,7 +60,7 @@ def test_plans_are_judged_with_the_training_table_or_a_kept_judge(plain, tmp_pat
 def test_training_people_are_not_called_held_out(trees, tmp_path):
     run("audit", trees / "model.ract", trees / "data.csv", "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "300 of these people are equal to people of the training table" in page
+    assert "300 of these people are in the training table" in page
     assert "of 300 people are" in page and "held-out" not in page
 
 
@@ -83,7 +83,7 @@ def test_wrong_input_gets_one_sentence(plain, tmp_path):
         (("audit", model, new, "--groups", "Moon", "-o", page), "'Moon'"),
         (("audit", model, new, "--target", "Moon", "-o", page), "'Moon'"),
         (("audit", model, new, "--target", "Town", "-o", page), "the model's classes are"),
-        (("certify", model, new, "--confidence", 95), "confidence must lie between"),
+        (("certify", model, new, "--confidence", 95), "confidence must be a share between"),
         (("certify", model, new, "--max-risk", 0.001), "too few"),
         (("certify", model, new, "--check", tmp_path / "none.json"), "none.json"),
         (

@@ -9,7 +9,7 @@ def test_demo_shows_plans_that_can_be_sent(tmp_path):
     page = tmp_path / "audit.html"
     output = run("demo", "--n-people", 12, "-o", page).output
     said = " ".join(output.split())
-    assert "2000 loan applications" in said and "Increasing only" in said
+    assert "2000 loan applications" in said and "Income continuous increase" in said
     shares = [re.findall(r"(\d+)%", line) for line in output.splitlines() if line.startswith("│")]
     plain, aware = (int(row[-1]) for row in shares if row)
     assert aware > 4 * plain

@@ -224,7 +224,7 @@ def test_an_interrupt_within_text_that_is_run_has_an_exit_code(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes differ")
 def test_a_reader_that_has_seen_enough(trees):
-    run = started("recourse", trees / "model.ract", trees / "people.csv", stdout=subprocess.PIPE)
+    run = started("predict", trees / "model.ract", trees / "people.csv", stdout=subprocess.PIPE)
     run.stdout.close()
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 0 and "Traceback" not in stderr

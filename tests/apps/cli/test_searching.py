@@ -61,7 +61,7 @@ def test_shares_are_of_those_who_could_be_read():
     found = search_summary(Counter({"accepted": 3, "invalid": 6, "within": 2, "only supplied": 1}))
     assert found["recourse_ratio"] == 2 / 3 and found["only_supplied"] == 1
     assert "66.7% of those who could be read are accepted" in search_sentence(found)
-    assert search_sentence(found).endswith("1 plans only hand in missing values.")
+    assert search_sentence(found).endswith("1 plans only supply missing values.")
 
 
 def test_chunks_are_searched_and_counted(trees, tmp_path, monkeypatch):

@@ -32,4 +32,4 @@ def test_a_trade_off_shows_plans_that_last(folder):
     table = pd.read_csv(StringIO(run(*given, "--strength", "most").stdout))
     assert 0 <= table["lasting low"][0] <= table["lasting"][0] <= table["lasting high"][0] <= 1
     result = run(*given, "--strength", "strong", code=2)
-    assert "strength must be a share from 0 to 1, or 'most'; got 'strong'" in result.stderr
+    assert "strength must be a share from 0 to 1, or 'most', or None, got 'strong'" in result.stderr

@@ -1,4 +1,4 @@
-"""Real engines, each started once: a Dask cluster of two processes, Spark on two threads."""
+"""Real engines, each started once: a Dask cluster of two processes, Spark on one thread."""
 
 import logging
 import os
@@ -33,7 +33,7 @@ def spark():
         pytest.skip("Spark on Windows needs more than Java")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
-        sql.SparkSession.builder.master("local[2]")
+        sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

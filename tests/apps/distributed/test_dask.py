@@ -130,7 +130,7 @@ def test_an_audit_of_everyone_from_parts(cluster, holes_model):
     shown = [re.sub(r"<details>.*</details>|people-1-\w+|data-1-\w+|[\d-]{10} \d\d:\d\d", "",
                    one.to_html(), flags=re.DOTALL)
                  for one in (found, replace(own, sendable=None, book=None))]  # fmt: skip
-    unknown = "Whether these people had a part in training is not known here"
+    unknown = "It is not known whether some of these people were used in training"
     assert shown[0] == shown[1] and unknown in shown[0]
 
 
@@ -271,3 +271,19 @@ def test_a_local_cluster_listens_on_this_machine_only():
         } - before
         assert len(listening) >= 2
         assert all(address.ip.endswith(("127.0.0.1", "::1")) for address in listening)
+
+
+def test_trees_of_shares_of_the_seeds_make_the_same_forest():
+    loans = load_loans(200)
+    forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=0)
+    prepared = scale._checked(forest).prepare(loans.frame, loans.target)
+    parts = scale._shares(forest.seeds, 2)
+    assert parts == [forest.seeds[:3], forest.seeds[3:]]
+    trees = [tree for part in parts for tree in scale._grown(forest, prepared.training, None, part)]
+    pieces = model_fingerprint(forest.fit_grown(prepared, trees))
+    assert pieces == model_fingerprint(forest.fit(loans.frame, loans.target))
+
+
+def test_only_forests_are_grown_in_pieces():
+    with pytest.raises(InvalidSpec, match="got a RecourseTreeClassifier"):
+        scale._checked(RecourseTreeClassifier())

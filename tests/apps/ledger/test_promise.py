@@ -24,6 +24,10 @@ PROMISE = Promise(
 )
 
 
+def test_a_number_beyond_all_floats_is_outside():
+    assert not Limit(low=1).holds(10**400) and not Limit(high=1).holds(-(10**400))
+
+
 def test_a_promise_is_a_sentence_of_what_it_asks_for():
     assert str(PROMISE) == (
         "Promise p1 to A-17: approved until 2026-06-30 with Income 44,600 or more (open)."

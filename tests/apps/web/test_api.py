@@ -3,12 +3,14 @@
 import json
 import threading
 import time
+from datetime import timedelta
 from urllib.parse import quote
 
 import numpy as np
 from sqlalchemy import text
 
 from ract.apps.ledger import Request
+from ract.apps.web import state
 from ract.apps.web.live import Live
 
 
@@ -248,6 +250,50 @@ def wait_for_job(served, id, states):
             return answer
         assert time.monotonic() < deadline, answer
         time.sleep(0.05)
+
+
+def test_a_job_may_take_long(served, people, monkeypatch):
+    """It was lost, and so cancelled, a minute after it was asked for, and had a request's time."""
+    monkeypatch.setattr(state, "SILENT", timedelta(0))
+    real, seconds = Live.plans, set()
+
+    def plans(live, rows, rules, each, **options):
+        seconds.add(each)
+        time.sleep(0.01)
+        return real(live, rows, rules, each, **options)
+
+    monkeypatch.setattr(Live, "plans", plans)
+    body = {"people": [{"person": f"J-{k}", "values": row} for k, row in enumerate(people)]}
+    later = {"prefer": "respond-async"}
+    id = served("POST", "/promises", json=body, headers=later).json()["job"]
+    done = wait_for_job(served, id, {"done", "failed", "cancelled"})
+    assert done["state"] == "done" and len(done["promises"]) > 5
+    assert min(seconds) > 2 * served.app.settings.time_limit / len(people)
+
+
+def test_jobs_cost_what_they_search(serve, people):
+    """Whoever had no seconds of searches left could begin jobs, as many as they liked."""
+    served = serve(search_seconds=0.001)
+    body = {"people": [{"person": f"J-{k}", "values": row} for k, row in enumerate(people)]}
+    later = {"prefer": "respond-async"}
+    id = served("POST", "/promises", json=body, headers=later).json()["job"]
+    assert wait_for_job(served, id, {"done", "failed"})["state"] == "done"
+    deadline = time.monotonic() + 60
+    while served.app.gate._queues["job"].running:
+        assert time.monotonic() < deadline
+    answer = served("POST", "/promises", json=body, headers=later)
+    assert answer.status_code == 429 and answer.headers["retry-after"]
+    with served.service.ledger.store.reading() as db:
+        states = db.execute(text("SELECT state FROM ract_serve_jobs ORDER BY at")).scalars().all()
+    assert sorted(states) == ["done", "failed"]
+
+
+def test_a_job_with_an_idempotency_key_is_refused(served, people):
+    """The key said nothing: whoever asked again had two jobs, and two promises."""
+    body = {"people": [{"person": "J", "values": people[0]}]}
+    both = {"prefer": "respond-async", "idempotency-key": "one"}
+    answer = served("POST", "/promises", json=body, headers=both)
+    assert answer.status_code == 422 and "Idempotency-Key" in answer.json()["detail"]
 
 
 def test_long_work_is_a_job(served, people, monkeypatch):

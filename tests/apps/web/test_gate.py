@@ -58,6 +58,27 @@ def test_a_queue_that_would_be_too_long_is_not_joined():
         queue.close()
 
 
+def test_who_has_waited_too_long_is_refused_instead_of_answered_late(monkeypatch):
+    """On a busy machine calls take longer than those before; then the estimate is too low."""
+    clock = iter(range(1000))
+    monkeypatch.setattr("ract.apps.web.gate.monotonic", lambda: next(clock))
+    queue, go = Queue(1, wait=4), threading.Event()
+    queue.each = 0.0
+    try:
+        held = queue.submit(lambda: go.wait(30), RequestWork(), 1)
+        late = queue.submit(lambda: 7, RequestWork(), 1)
+        for _ in range(5):
+            next(clock)
+        go.set()
+        assert held.result(30)
+        with pytest.raises(Denied) as busy:
+            late.result(30)
+        assert busy.value.status == 503 and busy.value.after == 1
+    finally:
+        go.set()
+        queue.close()
+
+
 def test_what_was_refused_for_its_time_has_written_nothing(serve, people, monkeypatch):
     """Bulk offers that take too long: 504, and neither promises nor threads are left."""
     served = serve(time_limit=0.5)

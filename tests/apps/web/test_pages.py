@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from limits import RateLimitItemPerDay
+from limits import RateLimitItemPerMonth
 
 from ract import find_recourse
 from ract.apps.ledger import check_receipt
@@ -188,7 +188,7 @@ def test_what_an_auditor_sees(served, refused):
     service.accept(refused, PersonalRules(), way, "Test")
     assert sign_in(served, "auditor") == "/auditor"
     page = client.get("/auditor").text
-    assert "The ledger is as it was written." in page and refused.person in page
+    assert "The ledger is verified: nothing was changed." in page and refused.person in page
     found = service.ledger.verify()
     assert page.index("Cases") < page.index("Promises") < page.index(found.head)
     assert found.head in page and found.signed.signature in page and "earned" in page
@@ -197,7 +197,7 @@ def test_what_an_auditor_sees(served, refused):
     with service.ledger.store.engine.begin() as db:
         db.exec_driver_sql("UPDATE ract_events SET at = '2020' WHERE kind = 'offered'")
     page = client.get("/auditor").text
-    assert "The ledger is not as it was written" in page and " was changed" in page
+    assert "The ledger could not be verified" in page and " was changed" in page
 
 
 def test_pages_say_what_is_wrong_in_the_language_of_their_reader(served, refused, monkeypatch):
@@ -256,15 +256,17 @@ def test_an_applicant_sees_what_is_enough_and_tries_values(served, refused):
     assert "Was würde genügen?" in german and " allein: " in german
 
 
-def test_who_tries_too_many_values_in_a_day_waits(served, refused, monkeypatch):
+def test_who_tries_too_many_values_waits(served, refused, monkeypatch):
     monkeypatch.setitem(
-        served.app.gate._most, "tries", RateLimitItemPerDay(3, namespace="few tries")
+        served.app.gate._most, "tries", RateLimitItemPerMonth(3, namespace="few tries")
     )
     given = fields(served.client.get("/my/try").text)
     answers = [served.client.post("/my/try", data=given) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
-    assert int(answers[-1].headers["retry-after"]) > 3600
-    assert "100 sets of values in a day" in answers[-1].text
+    assert int(answers[-1].headers["retry-after"]) > 20 * 86400
+    assert "100 sets of values in 30 days" in answers[-1].text
+    # The page of someone who has reported says what the model says of it.
+    assert served.client.post("/my/report", data=given).status_code == 429
     assert served.client.get("/my").status_code == 200  # all else goes on
 
 

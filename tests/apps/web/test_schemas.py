@@ -2,6 +2,18 @@
 
 import json
 
+import pytest
+from pydantic import ValidationError
+
+from ract.apps.web.schemas import RedeemRequest
+
+
+def test_half_a_character_is_refused_where_any_text_may_stand():
+    """It was accepted, and no answer that repeats it could be written."""
+    with pytest.raises(ValidationError):
+        RedeemRequest.model_validate({"values": {"Purpose": "\ud800"}})
+    assert RedeemRequest.model_validate({"values": {"Purpose": "NewCar"}}).values
+
 
 def test_the_description_has_types_of_the_model_and_examples(served):
     described = served("GET", "/openapi.json").json()

@@ -3,8 +3,10 @@
 import json
 from urllib.parse import quote
 
+import pytest
 from sqlalchemy import text
 
+from ract.apps.web.service import publish_model
 from tests.apps.web.test_api import carried_out, decided, first_refused, offered
 from tests.apps.web.test_pages import redeeming, sign_in
 
@@ -49,6 +51,14 @@ def test_a_batch_of_decisions_is_all_or_nothing(served, people):
     assert served("POST", "/decide", json=body | {"keep": True}).status_code == 422
     assert served.service.ledger.verify().n_events == before
     assert served.service.cases.of("D-0") is None
+
+
+def test_two_decisions_on_one_person_are_not_one_request(served, people):
+    """The first redeemed a promise, and the second refused the person all the same."""
+    body = {"people": [{"person": "D", "values": row} for row in people[:2]]}
+    answer = served("POST", "/decide", json=body | {"keep": True})
+    assert answer.status_code == 422 and "same key" in answer.json()["detail"]
+    assert served("POST", "/decide", json=body).status_code == 200
 
 
 def test_anyone_can_be_erased(served, people):
@@ -103,3 +113,31 @@ def test_four_eyes(serve, people):
     assert not service.withdraw(second, "Forged.", "One")
     assert service.withdraw(second, "Forged.", "Two")
     assert service.ledger.get(second.id).status == "withdrawn" and bool(service.ledger.verify())
+
+
+@pytest.mark.parametrize("four_eyes", [False, True])
+def test_deciding_again_redeems_nothing_that_others_must_look_at(four_eyes, serve, people, files):
+    """One click with what an applicant had reported redeemed a promise, and nobody else saw it."""
+    served = serve(four_eyes=four_eyes)
+    service, ledger = served.service, served.service.ledger
+    rows = [row for row in people if not service.live.accepted([row])[0]]
+    made = service.offer([f"F-{k}" for k in range(len(rows))], service.plans(rows), by="Desk")
+    content = (files / "candidate.ract").read_bytes()
+    publish_model(ledger, service.state, content, by="Test", force=True)
+    assert served.service.refresh()
+    promise = next(p for p in made if not service.live.accepted([p.before, p.after]).any())
+    (case,) = service.decide([promise.person], [dict(promise.before)], True, "Desk")
+    whole = {f.name for f in service.live.space if f.kind == "integer"}
+    after = {name: int(v) if name in whole else v for name, v in promise.after.items()}
+    form = {f"value:{name}": str(value) for name, value in after.items()}
+    sign_in(served, "case-worker")
+    for path, more in ((f"/desk/{case.case}/decide", {}), ("/desk", {"person": promise.person})):
+        page = served.client.post(path, data=form | more)
+        assert page.status_code == 200 and "redeem it below, with evidence" in page.text
+    assert ledger.get(promise.id).status == "open"
+    body = {"people": [{"person": promise.person, "values": after}]}
+    for keep in (False, True):
+        (found,) = served("POST", "/decide", json=body | {"keep": keep}).json()["decisions"]
+        assert found["promise"] == promise.id and found["accepted"] != four_eyes
+    assert ledger.get(promise.id).status == ("open" if four_eyes else "redeemed")
+    assert service.cases.get(case.case).accepted != four_eyes

@@ -17,7 +17,8 @@ def test_words_are_the_same_in_every_language():
 def test_the_rules_of_a_form(served):
     live = served.service.live
     given = {"lock": ["Income", HOSTILE], "high:Savings": ["50000"], "high:Debt": ["x"],
-             "low:Debt": ["0"], "high:Income": ["60000"], "low:LoanAmount": ["nan"]}  # fmt: skip
+             "low:Debt": ["0"], "high:Income": ["60000"], "low:LoanAmount": ["nan"],
+             "low:Savings": ["1e308"]}  # fmt: skip
     rules = rules_from_form(live, given)
     assert rules.locked == ["Income"] and set(rules.bounds) == {"Savings"}
     assert rules.bounds["Savings"].upper == 50000 and rules.bounds["Savings"].lower is None

@@ -10,13 +10,13 @@ from ract.data.actions.changes import auc_with_and_without, share_of_zeros, tren
 
 
 def test_chance_rarely_makes_a_trend():
-    """In 200 tables of 20 columns that tell nothing, about 2 should have one."""
+    """In 100 tables of 20 columns that tell nothing, about 1 should have one."""
     rng = np.random.default_rng(1)
     tables = [
         any(trend(rng.normal(size=300), rng.random(300) < 0.4, 20) for _ in range(20))
-        for _ in range(200)
+        for _ in range(100)
     ]
-    assert sum(tables) <= 8
+    assert sum(tables) <= 4
 
 
 @pytest.mark.parametrize("sign", [1, -1])

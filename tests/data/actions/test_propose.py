@@ -59,7 +59,7 @@ def test_a_polars_frame_will_do():
     [
         ({"target": "x"}, "There is no target 'x'"),
         ({"desired": "maybe"}, "desired is 'maybe'; the classes are 'no', 'yes'"),
-        ({"dates": "weeks"}, "dates must be 'years' or 'days', got 'weeks'"),
+        ({"dates": "weeks"}, "dates must be 'years' or 'days', or None, got 'weeks'"),
         ({"keep": ["x"]}, "keep names 'x'; the table has"),
         ({"increase": ["sex"]}, "'sex', whose values 'f', 'm' are text without an order"),
     ],

@@ -25,5 +25,5 @@ def test_describe_expands_declared_groups():
 
 def test_limits_are_shown_for_what_may_change_only():
     still, moves = (Feature("a", "integer", change, max_change=3) for change in ("fixed", "any"))
-    assert str(ActionSpace([still])).splitlines()[1] == "  a  integer  not change"
+    assert str(ActionSpace([still])).splitlines()[1] == "  a  integer  fixed"
     assert str(ActionSpace([moves])).splitlines()[1].endswith("by 3 at most")

@@ -3,11 +3,12 @@
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ract import ActionSpace, Feature
 from ract._utils.errors import InvalidSpec
+from tests.builders import quick_of
 
 names = st.text(string.printable, min_size=1, max_size=8)
 
@@ -35,8 +36,13 @@ def features(draw):
     return Feature(name, kind, change, lower, upper, weight)
 
 
-@given(st.lists(features(), min_size=1, max_size=4), st.one_of(st.none(), labels))
-def test_toml_round_trip_is_exact(declared, desired):
+@pytest.mark.parametrize("n_spaces", quick_of(1, [30, 1000]))
+def test_toml_round_trip_is_exact(n_spaces):
+    spaces = given(st.lists(features(), min_size=1, max_size=4), st.one_of(st.none(), labels))
+    settings(max_examples=n_spaces, deadline=None)(spaces(check_round_trip))()
+
+
+def check_round_trip(declared, desired):
     taken, kept = set(), []
     for feature in declared:
         columns = set(feature.columns or (feature.name,))

@@ -10,6 +10,7 @@ from ract.data.costs import (
     require_max_norm,
 )
 from ract.data.costs.distribution import EMPIRICAL_KNOTS, FEWEST_IN_GROUP
+from tests.builders import each_seed
 
 TRAINING_COSTS = ["percentile", "kernel-percentile", "relative", "range", "std", "mad"]
 SEARCH_COSTS = ["l1", "log-percentile"]
@@ -173,7 +174,7 @@ def test_some_kept_costs_are_exact(rng):
         np.testing.assert_array_equal(exact.level(0, values), grouped.level(0, values))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_grouped_costs_are_near_the_exact_ones(seed):
     """What the FAQ says: by 25 people's share at most, smooth columns by 10."""
     rng = np.random.default_rng(seed)

@@ -65,6 +65,18 @@ def test_an_outlier_does_not_round_what_a_column_far_from_zero_costs(outlier, si
     np.testing.assert_allclose(cost.between(start, stop), 1 / unit, rtol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 2.0**29, 2.0**40, -1e9])
+@pytest.mark.parametrize("outlier", [-(2.0**29), 1e8, 2.0**33])
+@pytest.mark.parametrize("name", ["mad", "given"])
+def test_an_outlier_leaves_costs_near_the_middle_exact_at_the_edge(name, offset, outlier):
+    column = np.append(np.arange(12.0), outlier) + offset
+    unit = np.median(np.abs(column - np.median(column)))  # 3: levels are rounded
+    learner = make_cost("mad") if name == "mad" else ScaledCost([unit])
+    cost = learner.fit([column], np.ones(1))
+    start, stop = np.sort(column)[2:8, None], np.sort(column)[3:9, None]
+    np.testing.assert_allclose(cost.between(start, stop), 1 / unit, rtol=1e-12)
+
+
 def test_relative_costs_are_shares_of_the_own_value_or_the_median(rng):
     column = rng.lognormal(3, 1, 201)
     cost = make_cost("relative").fit([column], np.array([2.0]))

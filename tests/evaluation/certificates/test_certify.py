@@ -75,7 +75,7 @@ def test_groups_share_the_chance_of_error(forest, loans):
 
 
 def test_people_of_the_training_table_are_noticed(forest, loans):
-    with pytest.warns(CertificateWarning, match="100 of 150 people are equal to people of the tr"):
+    with pytest.warns(CertificateWarning, match="100 of 150 people are in the training table"):
         certificate = certify(forest, loans.frame[700:850])
     assert certificate.overlap == 100
     assert certify(forest, loans.frame[1000:1100]).overlap == 0
@@ -97,12 +97,12 @@ def test_models_of_other_libraries_are_certified(loans):
 def test_too_few_people_and_empty_groups(forest, loans):
     with pytest.raises(InvalidData, match="59 are needed even if all"):
         certify(forest, loans.frame[1000:1030], max_risk=0.05)
-    with pytest.warns(CertificateWarning, match="5 held-out people are so few"):
+    with pytest.warns(CertificateWarning, match="5 held-out people are too few"):
         certify(forest, loans.frame[1000:1005])
     with pytest.raises(InvalidData, match="The table is empty"):
         certify(forest, loans.frame[:0])
     labels = pd.Series(["a"] * 100, dtype=pd.CategoricalDtype(["a", "b"]))
     with pytest.raises(InvalidData, match="Nobody is in the group 'b'"):
         certify(forest, loans.frame[1000:1100], groups=labels)
-    with pytest.raises(InvalidSpec, match="confidence must lie between"):
+    with pytest.raises(InvalidSpec, match="confidence must be a share between"):
         certify(forest, loans.frame[1000:1100], confidence=95)

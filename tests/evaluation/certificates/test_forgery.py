@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from ract import RecourseForestClassifier, certify, load_model, verify
+from ract._utils.statistics import clopper_pearson_upper
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, CertificateWarning, read_record
 from ract.evaluation.certificates.record import record_digest
-from ract.models.guarantee import clopper_pearson_upper
 from tests.forgeries import NEVER_OPEN, forgeries
 
 V02 = Path(__file__).parents[2] / "data" / "v02"  # files that ract 0.2 wrote
@@ -39,7 +39,7 @@ def people(loans):
 def honest(forest, people, tmp_path_factory):
     """A record and its witness file."""
     path = tmp_path_factory.mktemp("honest") / "witnesses.npy"
-    with pytest.warns(CertificateWarning, match="are equal to people"):
+    with pytest.warns(CertificateWarning, match="are in the training table"):
         record = certify(forest, people, groups="Education", witnesses=path).to_dict()
     assert record["overlap"] == 100 and len(record["groups"]) > 2
     return record, path

@@ -11,6 +11,7 @@ from ract.evaluation.certificates import (
     certify,
     verify,
 )
+from ract.evaluation.certificates.record import record_digest
 
 
 def test_a_record_comes_back_from_its_file(forest, loans, tmp_path):
@@ -35,6 +36,13 @@ def test_a_damaged_record_is_reported_not_raised(tmp_path):
     path.write_text("{", encoding="utf-8")
     with pytest.raises(InvalidData, match="is not JSON"):
         verify(path)
+
+
+@pytest.mark.parametrize("groups", [{}, "", None, 0])
+def test_groups_of_another_type_are_damage(forest, loans, groups):
+    record = certify(forest, loans.frame[1000:1100]).to_dict() | {"groups": groups}
+    record["digest"] = record_digest(record)
+    assert "damaged" in str(verify(record))
 
 
 def test_a_number_of_thousands_of_digits_is_no_certificate(forest, loans, tmp_path):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ract import RecourseForestClassifier
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, certify, recount, verify
 from ract.evaluation.certificates.record import Count
-from ract.models.guarantee import clopper_pearson_upper
 from ract.recourse.solver import SolverSearch
 
 
@@ -107,10 +107,12 @@ def test_a_person_with_an_action_is_not_passed_off_as_without(
         f"this check finds 200 people, {seen.accepted} accepted, {seen.served} with"
         in (checked.problems["counts"])
     )
+
     # The other engine finds them too, if the search does not.
-    monkeypatch.setattr(
-        recount, "reach", lambda asked, **_: np.full(len(asked.matrix), Status.NONE_WITHIN_BUDGET)
-    )
+    def none_found(question, *_, **__):
+        return np.full(len(question.matrix), Status.NONE_WITHIN_BUDGET)
+
+    monkeypatch.setattr(recount, "reach", none_found)
     checked = verify(changed, forest, people, witnesses=path, none_sample=seen.n_people)
     row = int(matrix[0, 0])
     assert checked.problems == {

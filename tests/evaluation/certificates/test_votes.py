@@ -119,7 +119,7 @@ def _with_votes(forest, votes):
 def test_what_a_guarantee_refuses(forest, loans):
     with pytest.raises(InvalidData, match="too few for max_risk=0.01"):
         guarantee_recourse(forest, loans.frame[1000:1100], max_risk=0.01)
-    with pytest.raises(InvalidSpec, match="max_risk must lie between"):
+    with pytest.raises(InvalidSpec, match="max_risk must be a share between"):
         guarantee_recourse(forest, loans.frame[1000:1100], max_risk=0)
     tree = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
     with pytest.raises(InvalidSpec, match="nothing to lower"):

@@ -18,7 +18,7 @@ def test_the_trade_off_marks_the_front(loans, ax):
     curve = tradeoff_curve(tree, loans.frame, loans.target, values=[0.0, 0.1, 1.0], cv=2)
     TradeoffDisplay.from_curve(curve, ax=ax)
     table = curve.to_frame()
-    front = next(line for line in ax.lines if line.get_label().startswith("nothing better"))
+    front = next(line for line in ax.lines if line.get_label().startswith("Pareto front"))
     np.testing.assert_allclose(front.get_ydata(), table["AUC"][table["front"]])
     assert [text.get_text() for text in ax.texts] == ["0", "0.1", "1"]
     display = TradeoffDisplay.from_estimator(

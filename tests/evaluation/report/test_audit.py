@@ -74,7 +74,7 @@ def test_a_large_table_is_searched_in_part_and_bounded_in_whole(forest, loans):
 def test_training_people_are_noted_on_the_page(forest, loans):
     with pytest.warns(CertificateWarning):
         text = audit(forest, loans.frame[900:1100]).to_html()
-    assert "100 of these people are equal to" in text
+    assert "100 of these people are in the training table" in text
 
 
 def test_a_judge_adds_a_section(forest, loans):

@@ -5,6 +5,7 @@ import pytest
 
 from experiments.paper.relabel import attained
 from ract.trees.grower import GrowRules, grow_tree
+from tests.builders import each_seed
 from tests.experiments.builders import ordinal_people
 
 
@@ -65,7 +66,7 @@ def naive_authors_tree(people, weights, alpha, max_depth, first_code):
 
 
 @pytest.mark.parametrize("first_code", [True, False])
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(range(60))
 def test_trees_follow_the_authors_reach(seed, first_code):
     rng = np.random.default_rng(seed)
     people = ordinal_people(rng)

@@ -42,5 +42,11 @@ def test_the_readme_names_every_space():
     assert all(f"`{name}.toml`" in text for name in WRITTEN)
 
 
-def test_tables_set_aside_are_two():
-    assert [table.name for table in TABLES.values() if table.set_aside] == ["hmda", "lending_club"]
+def test_tables_set_aside_are_two_and_fresh_draws_of_the_loans():
+    aside = [table.name for table in TABLES.values() if table.set_aside]
+    assert aside == ["hmda", "lending_club", *(f"loans_{k}" for k in range(101, 111))]
+
+
+def test_a_fresh_draw_has_other_people():
+    first, second = (TABLES[name].dataset().frame for name in ("loans_101", "loans_102"))
+    assert len(first) == len(second) and not first.equals(second)

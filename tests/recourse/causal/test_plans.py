@@ -88,7 +88,7 @@ def test_the_time_limit_ends_these_searches_too(lending, kind):
     assert not recourse.answers.nodes.any()
     assert set(recourse.status) <= {"unknown", "found", "optimal"}
     for wrong in (-1, "a"):
-        with pytest.raises(InvalidSpec, match="time_limit must be 0 seconds or more"):
+        with pytest.raises(InvalidSpec, match="time_limit must be a number of 0 or more"):
             model.recourse(people, time_limit=wrong, **kind)
 
 
@@ -251,7 +251,7 @@ def test_wrong_weights_and_keys_are_refused_in_a_sentence(lending, effects, word
 def test_a_wrong_uncertainty_is_refused_in_a_sentence():
     effects = CausalEffects.from_edges(EDGES)
     for wrong in ("a", -1, True, float("inf")):
-        with pytest.raises(InvalidSpec, match="uncertainty must be 0 or more"):
+        with pytest.raises(InvalidSpec, match="uncertainty must be a number of 0 or more"):
             replace(effects, uncertainty=wrong)
 
 

@@ -249,7 +249,7 @@ def test_wrong_input_is_refused():
     for name, value in (("max_changes", 0), ("max_nodes", -1), ("max_gap", float("nan"))):
         with pytest.raises(InvalidSpec, match=f"{name} must be"):
             search.solve(matrix, **{name: value})
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         search.solve(matrix, -1.0)
     with pytest.raises(InvalidSpec, match="'Salary', which the model does not have"):
         CausalSearch(
@@ -260,7 +260,7 @@ def test_wrong_input_is_refused():
             ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights), effects
         )
     for uncertainty in (-0.1, float("nan")):
-        with pytest.raises(InvalidSpec, match="uncertainty must be 0 or more"):
+        with pytest.raises(InvalidSpec, match="uncertainty must be a number of 0 or more"):
             dataclasses.replace(effects, uncertainty=uncertainty)
     bare = [dataclasses.replace(a, feature=Feature("f", "integer")) for a in encoder.axes[:1]]
     with pytest.raises(InvalidSpec, match="needs bounds"):

@@ -24,7 +24,7 @@ def stays(encoder):
 
 @pytest.mark.parametrize("engine", ["leaves", "solver"])
 def test_searches_of_values_equal_brute_force(engine):
-    """In a single tree leaf by leaf; categories are handed in there, too."""
+    """In a single tree leaf by leaf; categories are supplied there, too."""
     handed = kept = 0
     for seed in range(60 if engine == "leaves" else 15):
         rng = np.random.default_rng([20, seed])

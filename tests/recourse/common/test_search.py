@@ -37,7 +37,7 @@ def test_limits_and_options_of_a_search_are_told_apart():
 
 
 def test_what_no_search_takes_is_refused():
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         Stays().solve(PEOPLE, -1.0)
     with pytest.raises(TypeError, match="colour"):
         Stays().solve(PEOPLE, colour="red")
@@ -67,6 +67,12 @@ def test_flags_are_raised_when_their_time_is_up_and_no_others():
     again = np.zeros(1, np.uint8)
     clock.add(again, perf_counter())
     assert until(again) and not late[0]
+
+
+@pytest.mark.parametrize("jobs", [0, 1.5, True, "2"])
+def test_threads_are_counted_in_whole_numbers(jobs):
+    with pytest.raises(InvalidSpec, match="n_jobs must be a whole number other than 0, or None"):
+        Limits(n_jobs=jobs)
 
 
 def test_a_search_that_goes_on_is_stopped_and_the_next_begins_anew():

@@ -12,6 +12,7 @@ from ract._utils.status import Status
 from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.recourse.common.answers import Answer
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.cheapest import Squeeze, cheapest, preferred
 from ract.recourse.exact.search import ExactSearch
 from tests.builders import random_ensemble, with_random_values
@@ -65,7 +66,7 @@ def test_the_cheapest_of_few_changes_equals_that_of_every_point(combine, seed):
             for budget in {np.inf, float(known)}:  # met exactly
                 found = search.solve(person[None], budget, max_changes=most)
                 assert found.cost[0] == pytest.approx(known)
-                assert search.attains(person[None], budget, max_changes=most)[0] == (
+                assert search.attains(person[None], budget, Limits(max_changes=most))[0] == (
                     Status.FOUND if np.isfinite(known) else Status.NONE
                 )
                 seen.add((most, bool(found.found[0])))

@@ -18,6 +18,7 @@ from ract.data.actions import Feature
 from ract.data.costs import LinearCost
 from ract.data.encoder import Axis
 from ract.trees.ensemble import TreeEnsemble
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 
 rng, n_trees, depth, n_columns = np.random.default_rng(0), 100, 12, 40
@@ -37,7 +38,7 @@ axes = [Axis(Feature(f"x{j}", "continuous", lower=0, upper=1), (j,)) for j in ra
 search = ExactSearch(trees, axes, LinearCost("max", np.ones(n_columns)))
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 people = rng.random((2, n_columns))
-print(search.attains(people, max_nodes=5, n_jobs=1))
+print(search.attains(people, limits=Limits(max_nodes=5, n_jobs=1)))
 print(search.solve(people, max_nodes=5, n_jobs=1).status)
 """
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ract._utils.status import Status
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from tests import naive
@@ -34,7 +35,7 @@ def test_plans_equal_brute_force(combine, block):
         search = ExactSearch(ensemble, encoder.axes, cost)
         found = search.solve(people, budget, max_changes=most)
         check_values(encoder, ensemble, cost, people, found, budget=budget, max_changes=most)
-        attains = search.attains(people, budget, max_changes=most)
+        attains = search.attains(people, budget, Limits(max_changes=most))
         for i, own in enumerate(people):
             best = naive.cheapest_action(ensemble, encoder.axes, own, matrix, rng, most)
             if best <= min(budget, 1e9):

@@ -91,7 +91,7 @@ def random_question(rng, by_votes):
         grid=SimpleNamespace(n_cells=n_cells, axes=range(n_axes)),
         categorical=categorical,
         ensemble=SimpleNamespace(combine="votes" if by_votes else "sum"),
-        handed_in=lambda own, point: np.zeros(0, int),
+        supplied_axes=lambda own, point: np.zeros(0, int),
     )
     changes = int(rng.choice([n_axes, n_axes, 1, 2]))
     person = ModelDescent(

@@ -218,9 +218,9 @@ def test_wrong_input_is_refused():
     encoder, matrix, ensemble, cost = random_problem(rng)
     search = ExactSearch(ensemble, encoder.axes, cost)
     for budget in (-1.0, float("nan")):
-        with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+        with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
             search.solve(matrix, budget)
-    with pytest.raises(InvalidSpec, match="max_nodes must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="max_nodes must be a whole number of 0 or more"):
         search.solve(matrix, max_nodes=-1)
     with pytest.raises(InvalidSpec, match="Training needs a cost"):
         ExactSearch(ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights))

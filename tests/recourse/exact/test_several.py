@@ -9,7 +9,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
-from ract.recourse.exact import decide
+from ract.recourse.exact import decide, several
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from tests import naive
@@ -77,6 +77,35 @@ def test_several_models_equal_brute_force(mix, block):
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
             else:
                 assert solutions.status[i] == Status.NONE and np.isinf(solutions.cost[i])
+
+
+def test_each_model_is_asked_by_itself_where_all_together_are_hard(monkeypatch):
+    def in_turn(mix, block):
+        monkeypatch.setattr(several, "TOGETHER", 1)
+        test_several_models_equal_brute_force(mix, block)
+
+    in_turn(("votes", "sum"), 77)
+    in_turn(("mean", "votes"), 78)
+
+
+def test_what_one_model_refuses_by_itself_is_refused(monkeypatch):
+    together = several.decide_several
+    monkeypatch.setattr(several, "TOGETHER", 4)
+    monkeypatch.setattr(
+        several, "decide_several", lambda *asked: (Status.UNKNOWN, together(*asked)[1])
+    )
+    n_refused = 0
+    for seed in range(20):
+        rng = np.random.default_rng([3, seed])
+        encoder, matrix, models, cost = several_problems(rng, ("sum", "mean"))
+        found = SeveralSearch(models, encoder.axes, cost).solve(matrix, 0.3, max_nodes=1000)
+        refused = np.zeros(len(matrix), bool)
+        for model in models:
+            alone = ExactSearch(model, encoder.axes, cost).solve(matrix, 0.3)
+            refused |= alone.status == Status.NONE
+        np.testing.assert_array_equal(found.status == Status.NONE, refused)
+        n_refused += int(refused.sum())
+    assert n_refused > 10
 
 
 @pytest.mark.parametrize("combine", ["votes", "mean", "sum"])

@@ -98,7 +98,7 @@ def one_step_further(feature, end, step):
 @pytest.mark.parametrize("options", OPTIONS[:2])
 @pytest.mark.parametrize("block", quick_of(1, range(5)))
 def test_all_of_a_range_serves_and_no_side_of_it_can_move(block, options):
-    """Without an option, that is said of what is handed in; with ranges, of every change."""
+    """Without an option, that is said of what is supplied; with ranges, of every change."""
     n_wide = n_handed = n_at_an_end = 0
     for _, forest, matrix, found, strength, i in some_plans(10 + block, options):
         if not found.found[i]:
@@ -123,7 +123,7 @@ def test_all_of_a_range_serves_and_no_side_of_it_can_move(block, options):
 
 
 def further(forest, own, plan, matrix, rng):
-    """Every row that does more than a plan; nobody goes further than a value that they hand in."""
+    """Every row that does more than a plan; nobody goes further than a value that they supply."""
     choices = []
     for axis in forest.encoder_.axes:
         columns = list(axis.columns)

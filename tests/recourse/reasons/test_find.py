@@ -86,9 +86,9 @@ def test_people_of_any_library_and_those_who_cannot_be_read():
 def test_what_cannot_be_asked_is_refused_in_one_sentence():
     with pytest.raises(InvalidSpec, match="against must be one of"):
         loans_forest().reasons(PEOPLE, against="median")
-    with pytest.raises(InvalidSpec, match="max_reasons must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="max_reasons must be a whole number of 0 or more"):
         loans_forest().reasons(PEOPLE, max_reasons=-1)
-    with pytest.raises(InvalidSpec, match="n_reference must be 1 or more"):
+    with pytest.raises(InvalidSpec, match="n_reference must be a whole number of 1 or more"):
         loans_forest().reasons(PEOPLE, n_reference=0)
     with pytest.raises(InvalidSpec, match="Reasons are those of one model"):
         find_reasons([loans_forest(), loans_forest()], PEOPLE)

@@ -66,12 +66,12 @@ def test_what_may_be_handed_in_is_asked():
         last = fitted().encoder_.space["income"].upper if reason.until is None else reason.until
         ends = PEOPLE.iloc[[i, i]].assign(income=[reason.from_value, last])
         assert (fitted().predict(ends) == "yes").all()
-        assert f"Handing in {reason.from_value:g}" in reason.describe()
+        assert f"Supplying {reason.from_value:g}" in reason.describe()
     for i, reason in given(found(), "job"):
         if reason.alone:
             told = PEOPLE.iloc[[i]].assign(job=reason.from_value)
             assert fitted().predict(told) == "yes"
-            assert f"Handing in {reason.from_value!r} would be enough." in reason.describe()
+            assert f"Supplying {reason.from_value!r} would be enough." in reason.describe()
 
 
 def test_what_stays_missing_is_marked_and_not_hidden():
@@ -84,7 +84,7 @@ def test_what_stays_missing_is_marked_and_not_hidden():
     assert missing
     for _, reason in missing:
         assert not reason.changeable and reason.mending == "not at all"
-        assert reason.describe().endswith("It cannot be handed in.")
+        assert reason.describe().endswith("It cannot be supplied.")
 
 
 def test_files_frames_and_rows_that_nobody_allowed(tmp_path):
@@ -109,7 +109,7 @@ def test_plans_that_hand_in_values_are_counted_apart():
         fitted(), PEOPLE, explain=False, overrides=dict.fromkeys(PEOPLE.index, stays)
     )
     assert people["with a plan"] == without.found.sum()
-    assert people["by handing in"] == plans.found.sum() - without.found.sum() > 0
+    assert people["by supplying"] == plans.found.sum() - without.found.sum() > 0
 
 
 def unknown_is_better():

@@ -8,14 +8,14 @@ from ract.recourse.reasons import PersonReasons, Reason
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({"alone": True, "from_value": 40.0}, "Handing in 40 or more would be enough."),
-        ({"alone": True, "from_value": 40.0, "until": 52.5}, "Handing in 40 to 52.5 would"),
-        ({"alone": True, "from_value": 1, "until": 1}, "Handing in 1 would be enough."),
-        ({"alone": True, "from_value": True, "until": True}, "Handing in yes would be enough."),
+        ({"alone": True, "from_value": 40.0}, "Supplying 40 or more would be enough."),
+        ({"alone": True, "from_value": 40.0, "until": 52.5}, "Supplying 40 to 52.5 would"),
+        ({"alone": True, "from_value": 1, "until": 1}, "Supplying 1 would be enough."),
+        ({"alone": True, "from_value": True, "until": True}, "Supplying yes would be enough."),
         ({"alone": False, "with_others": True}, "handing it in alone is not enough; together"),
-        ({"alone": False, "with_others": False}, "No value that could be handed in within"),
+        ({"alone": False, "with_others": False}, "No value that could be supplied within"),
         ({"alone": None}, "Whether handing it in helps is not known"),
-        ({"changeable": False}, "It cannot be handed in."),
+        ({"changeable": False}, "It cannot be supplied."),
     ],
 )
 def test_handing_in_is_said_in_words(answers, words):

@@ -18,12 +18,18 @@ from ract.recourse.reasons.shapley import (
 )
 from ract.trees.readers import read_model
 from tests import naive
-from tests.builders import keeping_reference, random_problem, random_problem_with_holes, stump_on
+from tests.builders import (
+    each_seed,
+    keeping_reference,
+    random_problem,
+    random_problem_with_holes,
+    stump_on,
+)
 from tests.recourse.reasons.test_find import LOANS, PEOPLE, loans_forest
 
 
 @pytest.mark.parametrize("combine", ["votes", "mean", "sum"])
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(range(25))
 def test_values_equal_brute_force_over_all_coalitions(combine, seed):
     rng = np.random.default_rng([seed, 7])
     encoder, matrix, ensemble, _ = random_problem(rng, combine, n_features=(1, 5))
@@ -42,7 +48,7 @@ def test_values_equal_brute_force_over_all_coalitions(combine, seed):
 
 
 @pytest.mark.parametrize("combine", ["votes", "mean", "sum"])
-@pytest.mark.parametrize("seed", range(15))
+@each_seed(range(15))
 def test_values_with_missing_values_equal_brute_force(combine, seed):
     rng = np.random.default_rng([seed, 9])
     encoder, matrix, ensemble, _ = random_problem_with_holes(rng, combine, n_features=(2, 4))

@@ -188,7 +188,7 @@ def test_reasons_promise_nothing_that_a_rule_could_undo(ruled):
 
 def test_what_rules_do_not_go_with_is_refused(ruled):
     model, people, _ = ruled
-    with pytest.raises(InvalidSpec, match=r"'margin' need .*; got rules between features"):
+    with pytest.raises(InvalidSpec, match=r"'margin' needs .*; got rules between features"):
         model.recourse(people, margin=0.1)
-    with pytest.raises(InvalidSpec, match=r"'at_least' need .*; got rules between features"):
+    with pytest.raises(InvalidSpec, match=r"'at_least' needs .*; got rules between features"):
         find_recourse([model, model], people, at_least=True)

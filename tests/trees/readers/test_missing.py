@@ -196,7 +196,7 @@ def test_a_value_that_was_never_missing_is_refused_and_may_be_declared():
 
 
 def plans_hold(name, n):
-    """Plans of people with and without values, some of which they may hand in, are accepted."""
+    """Plans of people with and without values, some of which they may supply, are accepted."""
     frame, y = signed(7)
     people, model = with_holes(frame), KINDS[name]()
     model = make_pipeline(SimpleImputer(add_indicator=True), model) if name == "forest" else model

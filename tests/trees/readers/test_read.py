@@ -70,7 +70,7 @@ def test_what_cannot_be_read_is_refused():
     tree.fit(numbers, y)
     refuses(tree, "desired is 'yes', which is not a class of the model; its", desired="yes")
     for threshold in (0, 1.1, "half", True, float("nan")):
-        refuses(tree, "threshold must be a probability above 0 and at", threshold=threshold)
+        refuses(tree, "threshold must be a share above 0 and up to 1", threshold=threshold)
 
     def refuses_table(model, people, match):
         refuses(model, match, people, InvalidData)

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ract._utils.errors import InvalidSpec
 from ract.trees.readers import read_model
-from ract.trees.readers.scoring import scored, starting_from, with_rounded_ties
+from ract.trees.readers.scoring import as_votes, scored, starting_from, with_rounded_ties
 from tests.builders import random_ensemble
 
 pytestmark = pytest.mark.filterwarnings("ignore::ract.data.actions.AssumedActions")
@@ -115,3 +115,32 @@ def test_nobody_else_wins():
     assert not with_rounded_ties(clear).decide(matrix).any()
     second = dataclasses.replace(ensemble, cutoff=float(np.nextafter(0.0, 1.0)))
     assert with_rounded_ties(second) is second
+
+
+@pytest.mark.parametrize("desired", [0, 1])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_leaves_that_say_all_or_nothing_vote(desired, bootstrap):
+    rng = np.random.default_rng(0)
+    people = rng.integers(0, 6, (300, 3)).astype(float)
+    target = (people.sum(axis=1) + rng.integers(0, 3, 300) > 8).astype(int)
+    known, first = np.unique(people, axis=0, return_index=True)
+    # With an even number of trees many people are at a tie.
+    forest = RandomForestClassifier(6, max_features=1, bootstrap=bootstrap, random_state=0)
+    forest.fit(known, target[first])
+    read = read_model(forest, known, desired=desired)
+    for strength in (None, 0.5, 0.51, 2 / 3, 0.7, 1.0):
+        mean = read.ensemble if strength is None else read.ensemble.stronger(strength)
+        votes = as_votes(mean)
+        assert (mean.combine, votes.combine) == ("mean", "votes")
+        np.testing.assert_array_equal(votes.decide(people), mean.decide(people))
+        np.testing.assert_allclose(votes.strength(people), mean.strength(people))
+        assert votes.memo is mean.memo and votes.key == as_votes(mean).key
+    assert (as_votes(read.ensemble).decide(people) == (forest.predict(people) == desired)).all()
+
+
+def test_leaves_with_shares_do_not_vote():
+    rng = np.random.default_rng(1)
+    people, target = rng.integers(0, 4, (100, 2)).astype(float), rng.integers(0, 2, 100)
+    forest = RandomForestClassifier(5, random_state=0).fit(people, target)
+    mean = read_model(forest, people, desired=1).ensemble
+    assert as_votes(mean) is mean

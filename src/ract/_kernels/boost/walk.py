@@ -37,7 +37,7 @@ def add_values(codes, order, nodes, value, root, scores):
     together = order.shape[0] - order.shape[0] % 4
     for t in range(root.shape[0]):
         start = np.int64(root[t])
-        # Four rows at a time: no step waits for another row's, which takes three fifths of the time.
+        # Four rows at a time, as no step waits for another row's: in three fifths of the time.
         for k in range(0, together, 4):
             i, j, m, n = order[k], order[k + 1], order[k + 2], order[k + 3]
             a = b = c = d = start

@@ -39,7 +39,7 @@ def audit_model(
     open_templates(templates)  # a mistake is said before the search, which may take minutes
     file, form = open_for_plans(model, csv)
     named = file.summary.get("target") if target is None else target
-    held = held_out(
+    population = held_out(
         people,
         form,
         file.model,
@@ -49,7 +49,7 @@ def audit_model(
         id=id,
         strict=strict,
     )
-    table = training_table(file, held, training, form, named)
+    table = training_table(file, population, training, form, named)
     judge = file.judge
     if judge is None and training is not None and table is not None and table.y is not None:
         judge = OutcomeJudge(
@@ -57,9 +57,9 @@ def audit_model(
         ).fit(table.frame, table.y)
     found = report.audit(
         file.model,
-        held.frame,
-        held.y,
-        groups=held.groups,
+        population.frame,
+        population.y,
+        groups=population.groups,
         training=None if table is None else table.frame,
         judge=judge,
         max_people=max_people,
@@ -81,13 +81,14 @@ def audit_model(
     }
     leads = ""
     if sent is not None:
-        leads = f"{percent(sent.share)} of {len(sent.people)} refused people have a plan to send. "
+        who = f"{percent(sent.share)} of {len(sent.people)} refused people"
+        leads = f"{who} have a plan that can be sent. "
     sentence = (
         f"{leads}{found.n_people} people, {percent(1 - everyone.risk)} accepted or with a plan "
         f"within the budget; the page is {output}."
     )
-    if held.n_invalid:
-        summary["invalid"] = held.n_invalid
+    if population.n_invalid:
+        summary["invalid"] = population.n_invalid
     if found.verdicts is not None:
         of_all = found.verdicts.iloc[0]
         summary |= {

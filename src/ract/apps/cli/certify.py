@@ -39,19 +39,19 @@ def certify_model(
     from ract.io import save_model
 
     file, form = open_for_plans(model, csv)
-    held = held_out(people, form, file.model, groups=groups, strict=strict)
-    table = training_table(file, held, training, form)
+    population = held_out(people, form, file.model, groups=groups, strict=strict)
+    table = training_table(file, population, training, form)
     given: dict[str, Any] = {
-        "groups": held.groups,
+        "groups": population.groups,
         "training": None if table is None else table.frame,
         "witnesses": witnesses,
         "progress": True,
         **asdict(bound),
     }
     if check is not None:
-        _check(check, file.model, held.frame, given, as_json=json)
+        _check(check, file.model, population.frame, given, as_json=json)
         return
-    certificate = certificates.certify(file.model, held.frame, max_risk=max_risk, **given)
+    certificate = certificates.certify(file.model, population.frame, max_risk=max_risk, **given)
     if output is not None:
         certificate.save(output)
     if keep:

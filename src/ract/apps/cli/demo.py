@@ -27,7 +27,6 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
 
     console = Console()
     loans = load_loans(N_APPLICANTS, random_state=random_state)
-    limited = load_loans(1, limits="size").actions
     new = load_loans(N_NEW, random_state=random_state + 1)
     elsewhere = load_loans(N_APPLICANTS, random_state=random_state + 2)
     first = loans.frame.head(4).assign(**{str(loans.target.name): loans.target.head(4)})
@@ -35,11 +34,13 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
     share = (loans.target == loans.desired).mean()
     console.print(f"\n[bold]{len(loans.frame)} loan applications[/], {share:.0%} {loans.desired}")
     console.print(_as_table(first.T.rename_axis("feature").reset_index()))
-    console.print("[bold]What a person may change[/]")
-    console.print(_as_table(loans.actions.describe()))
+    # This space limits the size of changes and asks for round amounts.
+    space = load_loans(1, limits="size").actions
+    console.print("\n[bold]What a person may change[/]")
+    console.print(str(space), highlight=False, markup=False)
 
     console.print(
-        f"[bold]Two models[/], measured on {len(new.frame)} new applicants; each approves about "
+        f"\n[bold]Two models[/], measured on {len(new.frame)} new applicants; each approves about "
         f"{APPROVAL_RATE:.0%}"
     )
     common: dict[str, Any] = {"approval_rate": APPROVAL_RATE, "random_state": random_state}
@@ -47,8 +48,7 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
         "plain forest": RecourseForestClassifier(
             loans.actions, n_estimators=N_TREES, recourse_weight=0.0, **common
         ),
-        # Its action space limits the size of changes and asks for round amounts.
-        "recourse-aware booster": RecourseBoostingClassifier(limited, **common),
+        "recourse-aware booster": RecourseBoostingClassifier(space, **common),
     }
     table = Table("model", "accuracy", "refused", "have a plan", "it can be sent")
     for name, model in models.items():
@@ -69,7 +69,7 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
     )
 
     refused = new.frame.iloc[np.flatnonzero(found.status != "accepted")[:n_people]]
-    console.print(f"[bold]What {len(refused)} people whom the {name} refuses can do[/]")
+    console.print(f"[bold]What refused people can do[/] ({name})")
     for plan in model.recourse(refused, n_alternatives=1):
         console.print(f"\n[bold]Applicant {plan.person}[/]")
         console.print(f"  {plan.describe()}", highlight=False)

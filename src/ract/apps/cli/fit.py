@@ -252,12 +252,12 @@ def estimator_for(model: str, **given: Any) -> Any:
     known = kinds[model]().get_params(deep=False)
     for name, nothing in LABELS_ONLY.items():
         if name not in known and given.get(name, nothing) != nothing:
-            others = "forest or tree, not for boosting"
+            allowed = "forest or tree, not for boosting"
             if model == "forest":
-                others = "tree; forests are certified afterwards"
-            raise BadInput(f"--{name.replace('_', '-')} is for --model {others}.")
-    own = {name: value for name, value in given.items() if name in known and value is not None}
-    return kinds[model](**own)
+                allowed = "tree; forests are certified afterwards"
+            raise BadInput(f"--{name.replace('_', '-')} is for --model {allowed}.")
+    parameters = {k: value for k, value in given.items() if k in known and value is not None}
+    return kinds[model](**parameters)
 
 
 def _performance(estimator: Any, people: Any) -> dict[str, Any]:
@@ -294,13 +294,13 @@ def _lasting(estimator: Any) -> dict[str, Any]:
 def _figures(summary: dict[str, Any]) -> str:
     """How the model does, in one sentence."""
     names = {
-        "approval_rate": "accepted",
-        "bad_rate": "undesired among the accepted",
+        "accuracy": "accuracy",
+        "approval_rate": "approval rate",
+        "bad_rate": "bad rate of the accepted",
         "base_rate": "desired among all",
-        "accuracy": "decided rightly",
     }
     said = [f"AUC {summary['auc']:.3f}"] if "auc" in summary else []
-    said += [f"{percent(summary[key])} {name}" for key, name in names.items() if key in summary]
+    said += [f"{name} {percent(summary[key])}" for key, name in names.items() if key in summary]
     return f"On {summary['measured_on']}: {', '.join(said)}."
 
 

@@ -42,7 +42,7 @@ def import_file(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.apps.cli.tables import desired_label
+    from ract.apps.cli.tables import class_named
     from ract.data.csv import (
         as_read,
         naming_lines,
@@ -60,7 +60,7 @@ def import_file(
     whole = as_read(read_whole(reference, form, text_features(space)), form, space or ())
     left_out += [name for name in form.drop if name in whole.columns and name not in left_out]
     people = _features(whole, model, left_out, reference)
-    label = desired_label(desired, _classes(model), space)
+    label = class_named(desired, _classes(model), space)
     for name in people.columns:
         refuse_formatted_numbers(people[name], name)
     with naming_lines(reference, form, people.index):

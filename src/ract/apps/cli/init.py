@@ -34,7 +34,7 @@ def propose_actions(
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """
-    from ract.apps.cli.tables import desired_label, require_column, rows_with_class
+    from ract.apps.cli.tables import class_named, require_column, with_known_class
     from ract.data.actions.propose import Wishes, propose
     from ract.data.csv import describe_file, name_of, naming_lines, writing_of
     from ract.data.target import target_classes
@@ -63,10 +63,10 @@ def propose_actions(
     ):
         for name in names:
             require_column(name, known.frame, option, table.data)
-    people = rows_with_class(known.frame, table.target, table.data)
+    people = with_known_class(known.frame, table.target, table.data)
     label = table.desired
     if label is not None:
-        label = desired_label(label, target_classes(people[table.target]))
+        label = class_named(label, target_classes(people[table.target]))
     with naming_lines(table.data, known.form, people.index):
         proposal = propose(
             people,

@@ -123,7 +123,7 @@ def new_keys(path: Path) -> None:
     if path.exists():
         raise BadInput(f"{path} is there already.")
     KeyRing.new(path).save()
-    say(f"{path} is made. Back it up: without it nothing can be written to its ledger.")
+    say(f"Wrote {path}. Back it up: without it nothing can be written to its ledger.")
 
 
 @options.command(app, "rotate-key")
@@ -162,11 +162,11 @@ def receipt(file: Path, *, keys: Path) -> None:
     with readable(keys):
         ring = KeyRing.read(keys.read_text(encoding="utf-8"), keys)
     try:
-        held = json_text.loads(text)
-        faults = check_receipt(held, ring)
+        content = json_text.loads(text)
+        faults = check_receipt(content, ring)
     except (ValueError, TypeError):
         faults = ["This is not a receipt of a promise."]
     if faults:
         raise BadInput(f"{file}: {' '.join(faults)}")
-    said = json_text.loads(held["details"])
+    said = json_text.loads(content["details"])
     say(f"Genuine: a promise to {said['person']} until {said['expires'][:10]}: {said['plan']}")

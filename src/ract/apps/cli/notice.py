@@ -85,11 +85,11 @@ def write_notices(
         for X, found in chunks:
             given, refused = None, refused_of(found)
             if refused and not without_reasons:
-                some, find_plans = X.iloc[refused], classifier.recourse
-                given = classifier.reasons(some, against=against, **limits)
+                refused_people, find_plans = X.iloc[refused], classifier.recourse
+                given = classifier.reasons(refused_people, against=against, **limits)
                 found = along_reasons(find_plans, X, found, given, **wanted)
                 plans_of = [found[i] for i in refused]
-                ways = with_sufficient(find_plans, some, plans_of, given, **wanted)
+                ways = with_sufficient(find_plans, refused_people, plans_of, given, **wanted)
             else:
                 ways = [found[i] for i in refused]
             n_notices += write_notices(ways, given)

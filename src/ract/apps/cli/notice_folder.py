@@ -43,7 +43,7 @@ def notice_writer(
     replace : bool
         Remove notices that the folder holds.
     """
-    old = _held(folder, replace)
+    old = _existing_notices(folder, replace)
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     waiting = Path(tempfile.mkdtemp(prefix=WAITING, dir=folder))
@@ -80,26 +80,26 @@ def refused_of(found: Recourse) -> list[int]:
     return [int(i) for i in (~found.accepted & ~found.invalid).nonzero()[0]]
 
 
-def _held(folder: Path, replace: bool) -> list[Path]:
+def _existing_notices(folder: Path, replace: bool) -> list[Path]:
     """Notices that a folder holds; refused are other things in it, and notices if not replaced."""
     if not folder.exists():
         return []
     if not folder.is_dir():
         raise BadInput(f"{folder} is a file; --output takes a folder.")
-    held = list(folder.iterdir())
-    for interrupted in [path for path in held if path.name.startswith(WAITING)]:
-        held.remove(interrupted)
+    existing = list(folder.iterdir())
+    for interrupted in [path for path in existing if path.name.startswith(WAITING)]:
+        existing.remove(interrupted)
         rmtree(interrupted)
     ends = set(ENDS.values())
-    others = [path.name for path in held if not (path.suffix in ends and path.is_file())]
-    if others:
-        raise BadInput(f"{folder} holds {listing(others)}; --output takes a folder of its own.")
-    if held and not replace:
+    foreign = [path.name for path in existing if not (path.suffix in ends and path.is_file())]
+    if foreign:
+        raise BadInput(f"{folder} holds {listing(foreign)}; --output takes a folder of its own.")
+    if existing and not replace:
         raise BadInput(
-            f"{folder} holds {len(held)} notice(s) already; name another folder, or remove them "
-            "with --replace."
+            f"{folder} holds {len(existing)} notice(s) already; name another folder, or remove "
+            "them with --replace."
         )
-    return held
+    return existing
 
 
 def _file_name(person: str, end: str) -> str:

@@ -181,9 +181,9 @@ def erase_person(person: str, *, ledger: str = "ract-promises.db") -> None:
         gone = book.erase(person)
     if not gone.promises + gone.cases:
         raise BadInput(f"The ledger holds no promise to {person!r}.")
-    say(f"What {gone.promises} promise(s) and {gone.cases} case(s) said of {person} is gone.")
+    say(f"Erased the data of {person} in {gone.promises} promise(s) and {gone.cases} case(s).")
     if not gone.everywhere:
-        say("Somebody reads from the ledger: its journal is cleared when they have closed it.")
+        say("The ledger is being read: its journal is cleared when the last reader closes it.")
 
 
 @options.command(app, "outcomes")

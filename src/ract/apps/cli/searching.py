@@ -58,8 +58,8 @@ class PlanOptions:
             given |= {"ranges": True, "at_least": self.strength != "most"}
             return given
         # What was not asked for is left to the model, whose plans are then those of letters.
-        own = ("max_changes", "strength", "lasting", "margin", "ranges", "at_least")
-        return {k: v for k, v in given.items() if k not in own or v != getattr(type(self), k)}
+        left_out = ("max_changes", "strength", "lasting", "margin", "ranges", "at_least")
+        return {k: v for k, v in given.items() if k not in left_out or v != getattr(type(self), k)}
 
 
 def searched(
@@ -140,5 +140,5 @@ def search_sentence(summary: dict[str, Any]) -> str:
         "accepted or have a plan within the budget."
     )
     if "only_supplied" in summary:
-        text += f" {summary['only_supplied']} plans only hand in missing values."
+        text += f" {summary['only_supplied']} plans only supply missing values."
     return text

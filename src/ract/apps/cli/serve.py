@@ -137,8 +137,8 @@ def keys(*, ledger: str = "ract-promises.db") -> None:
     Example: ract serve keys
     """
     with _state(ledger) as state:
-        held = state.all_keys()
-    for key in held:
+        known = state.all_keys()
+    for key in known:
         ended = f"until {key['until'][:10]}" if key["until"] else ""
         ended = f"revoked {key['revoked'][:10]}" if key["revoked"] else ended
         line = f"{key['id']}  {key['role']:<12} {key['made'][:10]}  {key['name']}  {ended}"

@@ -11,7 +11,7 @@ from ract._utils.toml import parsed_toml, read_toml
 from ract.apps.cli.messages import say
 
 APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
-N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
+N_APPLICANTS, N_CASES, N_PROMISED, N_TREES, MAX_CHANGES = 2000, 60, 6, 50, 3
 
 LANGUAGES = ("en", "de", "fr")
 # What features and categories of the loans model are called in them.
@@ -25,9 +25,10 @@ def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, s
 
     say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
     loans = load_loans(N_APPLICANTS)
-    # Whoever is refused becomes older while a promise lasts.
-    ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
-    space = ActionSpace(ages, loans.desired).within("1 year")
+    # Whoever is refused becomes older while a promise lasts, and nobody is told what to borrow for.
+    other: dict[str, Any] = {"Age": {"drift": 1 / 12}, "Purpose": {"change": "fixed"}}
+    features = [replace(feature, **other.get(feature.name, {})) for feature in loans.actions]
+    space = ActionSpace(features, loans.desired).within("1 year")
     model = RecourseBoostingClassifier(space, max_iter=N_TREES, lasting=0.8, random_state=0)
     model.fit(loans.frame, loans.target)
     judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
@@ -64,18 +65,22 @@ def _show(settings: Any, address: str) -> None:
     from ract.data.datasets import load_loans
 
     service = Service(settings)
-    people = load_loans(N_CASES, random_state=1).frame
+    frame = load_loans(N_CASES, random_state=1).frame
     amounts = ["Income", "Debt", "Savings", "LoanAmount"]
-    rows: list[Any] = people.assign(**people[amounts].round(-2)).to_dict("records")
+    rows: list[Any] = frame.assign(**frame[amounts].round(-2)).to_dict("records")
     names = [f"A-{k}" for k in range(1, N_CASES + 1)]
     _give_ways(service, rows, names.index(APPLICANT))
     cases = service.decide(names, rows, True, "Demo")
-    others = [one for one in cases if not one.accepted and one.person != APPLICANT]
-    chosen = [names.index(str(one.person)) for one in others[:N_PROMISED]]
-    plans = service.plans([rows[i] for i in chosen])
-    service.offer([names[i] for i in chosen], plans, by="Demo")
-    own = next(one for one in cases if one.person == APPLICANT)
-    link, _ = service.link(service.cases.get(str(own.case)))
+    refused = [one for one in cases if not one.accepted and one.person != APPLICANT]
+    people = [str(one.person) for one in refused]
+    values = {person: rows[names.index(person)] for person in people}
+    # Some people have plans of many changes only: none of these is promised here.
+    plans = zip(people, service.plans(list(values.values()), part=1), strict=True)
+    few = [person for person, (plan,) in plans if 0 < len(plan.changes) <= MAX_CHANGES]
+    chosen = few[:N_PROMISED]
+    service.offer(chosen, service.plans([values[person] for person in chosen]), by="Demo")
+    applicant = next(one for one in cases if one.person == APPLICANT)
+    link, _ = service.link(service.cases.get(str(applicant.case)))
     say(f"\nThe applicant {APPLICANT}, who was refused, opens\n  {link}")
     say(f"\nOthers open {address}/login and enter a key:")
     for role in ROLES:
@@ -84,7 +89,7 @@ def _show(settings: Any, address: str) -> None:
     service.close()
 
 
-def _give_ways(service: Any, rows: list[Any], own: int) -> None:
+def _give_ways(service: Any, rows: list[Any], applicant: int) -> None:
     """Give the applicant the values of someone who is refused and has several ways."""
     import numpy as np
 
@@ -93,5 +98,5 @@ def _give_ways(service: Any, rows: list[Any], own: int) -> None:
         (found,) = service.plans([rows[i]], n_alternatives=2)
         plan = found[0]
         if len(plan.alternatives) == 2 and len(plan.changes) > 1:
-            rows[own], rows[i] = rows[i], rows[own]
+            rows[applicant], rows[i] = rows[i], rows[applicant]
             return

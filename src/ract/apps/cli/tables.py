@@ -15,7 +15,6 @@ import pandas as pd
 from ract._utils.errors import listing, optional_library
 from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
-from ract.data import target as targets
 from ract.data.csv import (
     TableFormat,
     as_read,
@@ -30,7 +29,7 @@ from ract.data.csv import (
 )
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
-from ract.data.target import check_classes, target_classes
+from ract.data.target import check_classes, rows_with_class, target_classes
 from ract.trees.fingerprint import data_fingerprint, is_fingerprint_of
 
 # Values of a table that is read whole; as doubles they take 1.6 GB, and a fit holds some twice.
@@ -127,7 +126,7 @@ def training_set(
     require_column(target, frame, "--target", table.data)
     for name in drop:
         require_column(name, frame, "--drop", table.data)
-    frame = rows_with_class(frame, target, table.data)
+    frame = with_known_class(frame, target, table.data)
     if weights is not None:
         require_column(weights, frame, "--weights", table.data)
         if space is not None and weights in space:
@@ -145,7 +144,7 @@ def training_set(
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
     counts = None if weights is None else frame[weights]
-    return X, y, counts, desired_label(table.desired, classes, space)
+    return X, y, counts, class_named(table.desired, classes, space)
 
 
 def _is_large(path: Path) -> bool:
@@ -184,7 +183,7 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
         classes.update(column.tolist())
     labels = sorted(classes, key=str)
     check_classes(table.target, labels)
-    desired = desired_label(table.desired, labels, space)
+    desired = class_named(table.desired, labels, space)
     say(
         f"Note: {table.data} is read in batches, {classes.total():,} people; whatever is measured "
         f"in addition to the fit is measured on at most {MOST_ROWS:,} of them."
@@ -199,9 +198,9 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
     )
 
 
-def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
+def with_known_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
     """The rows of a table that have a class; how many have none is said."""
-    known = targets.rows_with_class(frame, target, name_of(source))
+    known = rows_with_class(frame, target, name_of(source))
     if len(known) < len(frame):
         say(
             f"Note: the target {target!r} is missing in {len(frame) - len(known)} of {len(frame)} "
@@ -210,7 +209,7 @@ def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFra
     return known
 
 
-def desired_label(name: str | None, classes: Sequence[Any], space: Any = None) -> Any:
+def class_named(name: str | None, classes: Sequence[Any], space: Any = None) -> Any:
     """The class that ``--desired`` names, or else the action space."""
     if name is None and space is not None:
         name = space.desired
@@ -299,7 +298,7 @@ def held_out(
     y = None
     if target is not None and (is_required or target in whole.columns):
         require_column(target, whole, "--target", source)
-        whole = rows_with_class(whole, target, source)
+        whole = with_known_class(whole, target, source)
         y = _classes(as_read(whole[[target]], form), target, model.classes_.tolist(), source)
     if groups is not None:
         require_column(groups, whole, "--groups", source)

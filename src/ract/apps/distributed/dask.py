@@ -9,16 +9,21 @@ from itertools import chain
 from operator import add, call
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec, how_to_install
+from ract._utils.validation import check_value, one_of
 from ract.apps.distributed.job import Job, What
 from ract.apps.distributed.population import Statements
 from ract.data.sketch import MOST_VALUES
-from ract.models.distributed_fit import check_reading, checked, finish, grown, shares
+from ract.models.forest import RecourseForestClassifier
+from ract.models.out_of_bag import GrownTree
 from ract.models.out_of_core import Columns, StoredTable, divided
 from ract.models.parameters import split_seed
 from ract.models.table import TrainingRows
+from ract.recourse.common.problem import check_categories
+from ract.trees.training import TrainingSet
 
 try:
     import dask
@@ -108,10 +113,9 @@ def fit(
     -------
     RecourseForestClassifier
     """
-    forest = checked(forest)
+    forest = _checked(forest)
     _check(people)
-    if rows not in ("all", "divided"):
-        raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    check_value("rows", rows, one_of("all", "divided"))
     if rows == "divided" and (forest.oob_score or forest.cut_rule.needs_scores):
         needs = "oob_score needs" if forest.oob_score else "approval_rate and max_bad_rate need"
         raise InvalidSpec(
@@ -122,7 +126,8 @@ def fit(
     most, parts = max(MOST_VALUES, 2 * forest.max_bins), people.to_delayed()
     sketches = [dask.delayed(columns.sketch)(part, most) for part in parts]
     reading = StoredTable.of(forest.table_spec, columns, _summed(sketches))
-    check_reading(forest, reading)
+    if forest.oob_score:  # searches: better refused now
+        check_categories(reading.encoder.axes)
     shared = dask.delayed(reading)
     in_memory = TrainingRows.joined(
         dask.compute(*(dask.delayed(StoredTable.in_memory)(shared, part) for part in parts))
@@ -132,7 +137,7 @@ def fit(
     cut = forest.first_cut(some)
     model = dask.delayed(forest)
     read = [dask.delayed(StoredTable.training)(shared, part) for part in parts]
-    seeds = shares(forest.seeds, n_parts)
+    seeds = _shares(forest.seeds, n_parts)
     join = dask.delayed(StoredTable.joined)
     if rows == "all":
         whole = [join(shared, read)] * len(seeds)
@@ -141,11 +146,50 @@ def fit(
         pieces = [divide(part, len(seeds), [seed, k]) for k, part in enumerate(read)]
         whole = [join(shared, list(own)) for own in zip(*pieces, strict=True)]
     # One tree is one task, so that workers are busy to the end.
-    grow = dask.delayed(grown)
+    grow = dask.delayed(_grown)
     trees = [
         grow(model, on, cut, [one]) for on, some in zip(whole, seeds, strict=True) for one in some
     ]
-    return finish(forest, reading, list(chain(*dask.compute(*trees))), in_memory)
+    return _finish(forest, reading, list(chain(*dask.compute(*trees))), in_memory)
+
+
+def _checked(forest: Any) -> RecourseForestClassifier:
+    """A forest that can be grown in pieces, its parameters checked."""
+    if not isinstance(forest, RecourseForestClassifier):
+        raise InvalidSpec(
+            f"Workers grow a RecourseForestClassifier, got a {type(forest).__name__}; other models "
+            "are trained on one machine."
+        )
+    forest.check_parameters()
+    return forest
+
+
+def _grown(
+    forest: RecourseForestClassifier, training: TrainingSet, cut: float | None, seeds: list[int]
+) -> list[GrownTree]:
+    """The trees of some seeds, grown on these people for a cut of about this height."""
+    growth = forest.growth(training, cut)
+    return [growth.tree(seed) for seed in seeds]
+
+
+def _finish(
+    forest: RecourseForestClassifier,
+    reading: StoredTable,
+    trees: list[GrownTree],
+    in_memory: TrainingRows,
+) -> RecourseForestClassifier:
+    """The forest of trees that were grown elsewhere, in the order of their seeds.
+
+    What it measures afterwards is measured here, on rows that are in memory.
+    """
+    by_seed = {one.seed: one for one in trees}
+    prepared = reading.prepared(reading.training_on(in_memory), in_memory)
+    return forest.fit_grown(prepared, [by_seed[seed] for seed in forest.seeds])
+
+
+def _shares(seeds: list[int], n_shares: int) -> list[list[int]]:
+    """Seeds divided as evenly as can be, in their order."""
+    return [part.tolist() for part in np.array_split(np.array(seeds), min(n_shares, len(seeds)))]
 
 
 def _n_threads() -> int:
@@ -161,7 +205,7 @@ def _summed(parts: list[Any]) -> Any:
     """What the parts come to, added by sixteens in their order."""
     while len(parts) > 1:
         sixteens = [parts[i : i + 16] for i in range(0, len(parts), 16)]
-        parts = [dask.delayed(reduce)(add, some) for some in sixteens]
+        parts = [dask.delayed(reduce)(add, group) for group in sixteens]
     return dask.compute(*parts)[0]
 
 

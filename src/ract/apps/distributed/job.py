@@ -18,6 +18,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, listing
 from ract._utils.memo import Memo
+from ract._utils.validation import check_value, one_of
 from ract._utils.version import __version__
 from ract.apps.distributed.answers import PANDAS, PERSON, Schema, answers_to, fitted_to, schema_of
 from ract.data.actions import ActionSpace
@@ -100,8 +101,7 @@ class Job:
 
         A fitted model may be given in place of its file.
         """
-        if what not in _NAMES:
-            raise InvalidSpec(f"what must be one of {listing(_NAMES)}, got {what!r}.")
+        check_value("what", what, one_of(*_NAMES))
         for name, why in _OF_THE_RUN.items():
             if name in options:
                 raise InvalidSpec(f"{name} cannot be asked of many machines: {why}.")
@@ -111,8 +111,7 @@ class Job:
                 f"{what} take no option {listing(unknown)}; they take "
                 f"{listing(_NAMES[what], 40) or 'none'}."
             )
-        if options.get("form", "long") not in ("long", "wide"):
-            raise InvalidSpec(f"form must be 'long' or 'wide', got {options['form']!r}.")
+        check_value("form", options.get("form", "long"), one_of("long", "wide"))
         if what != "decisions":
             options = {"time_limit": None, "max_nodes": MAX_NODES, "n_jobs": 1, **options}
             _refuse_learned(options)
@@ -176,7 +175,7 @@ class Job:
             raise InvalidData(f"The people have more than one column called {listing(twice)}.")
 
     def empty(self, people: pd.DataFrame) -> pd.DataFrame:
-        """The answers about nobody, with the columns and types of all others."""
+        """Empty result with the columns and types of every other result."""
         key = people.index.array if self.key is None else people[self.key].array
         columns = {name: pd.Series([], dtype=PANDAS[kind]) for name, kind in self.schema.items()}
         return pd.DataFrame({PERSON: key[:0], **columns})
@@ -216,7 +215,7 @@ def apply(
     key: str | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """The answers of a model about people, as every engine can ask for them.
+    """Answer a question about a part of a population: the function that every engine calls.
 
     A pure function: the same people get the same answers, however a table is divided into parts, on
     every machine. Columns and their types depend on the question, not on the people. A row that

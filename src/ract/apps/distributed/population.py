@@ -27,12 +27,13 @@ from ract.evaluation.metrics.report import columns_of
 from ract.evaluation.report.audit import Audit, audit_of
 from ract.evaluation.report.counts import Counts
 from ract.models.judge import OutcomeJudge
+from ract.recourse.common.search import Limits
 from ract.recourse.find import find_recourse
 from ract.recourse.problem import RecourseProblem, own_budget
 from ract.recourse.reachable import reach
 from ract.trees.fingerprint import PeopleSum, cost_fingerprint, model_fingerprint
 
-_LIMITS = ("max_changes", "time_limit", "max_nodes")
+_LIMITS = ("max_changes", "time_limit", "max_nodes", "n_jobs")
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ class Statuses:
     def of(cls, job: Job, X: pd.DataFrame, groups: np.ndarray | None) -> Statuses:
         """Those of a part."""
         question = RecourseProblem(job.model, budget=job.options.get("budget")).encoded(X)
-        limits = {name: job.options.get(name) for name in (*_LIMITS, "n_jobs")}
-        status = reach(question, supply=False, **limits)
+        limits: dict[str, Any] = {name: job.options.get(name) for name in _LIMITS}
+        status = reach(question, Limits(**limits), supply=False)
         by_group = {
             group: np.array([int(inside.sum()), *numbers_of(status[inside])])
             for group, inside in members_of(X, groups).items()
@@ -180,7 +181,7 @@ class Statements:
         confidence: float = 0.95,
         **options: Any,
     ) -> pd.DataFrame:
-        """``ract.evaluation.metrics.recourse_report`` on everyone in a frame of an engine.
+        """``ract.evaluation.recourse_report`` on everyone in a frame of an engine.
 
         Plausibility is left out unless people to learn it from are given as ``reference``.
 

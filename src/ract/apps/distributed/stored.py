@@ -21,6 +21,7 @@ import pandas as pd
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.files import whole_file, write_whole
 from ract._utils.progress import progress_bar
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract._utils.version import __version__
 from ract.apps.distributed.answers import PERSON
 from ract.apps.distributed.job import AT_ONCE, Job
@@ -113,8 +114,7 @@ def run(
         Number of people by status; "within" counts people who are accepted or have a plan that does
         not only supply values, "only supplied" those whose plan does.
     """
-    if rows_per_part < 1:
-        raise InvalidSpec(f"rows_per_part must be 1 or more, got {rows_per_part!r}.")
+    check_value("rows_per_part", rows_per_part, AT_LEAST_ONE)
     root, folder = Path(source).absolute(), Path(target).absolute()
     work = Work(job, str(root), str(folder), form or TableFormat())
     parts = _parts_of(work, rows_per_part)
@@ -231,9 +231,9 @@ def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
             continue
         for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
             start = max(first, at)
-            some = batch.slice(start - at)[: max(end - start, 0)]
-            if some.num_rows:
-                people = some.to_pandas()
+            wanted = batch.slice(start - at)[: max(end - start, 0)]
+            if wanted.num_rows:
+                people = wanted.to_pandas()
                 people.index = pd.RangeIndex(start, start + len(people))
                 yield people
             at += batch.num_rows
@@ -293,8 +293,8 @@ def _difference(begun: dict[str, Any], said: dict[str, Any]) -> str:
         if there.get(name) != here.get(name):
             was, now = (options.get(name, "none") for options in (there, here))
             return f"{name} differs (it has {was}, asked for is {now})"
-    others = [name for name in said if name != "options" and begun.get(name) != said[name]]
-    return f"{others[0]} differs" if others else ""
+    differing = [name for name in said if name != "options" and begun.get(name) != said[name]]
+    return f"{differing[0]} differs" if differing else ""
 
 
 def _counts_in(path: Path) -> Counts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,6 +24,12 @@ def check_keys(keys: Iterable[str], what: str) -> None:
             raise InvalidData(f"{what} has 1 to {LONGEST} characters, got {key[:60]!r}.")
         if not key.isprintable():
             raise InvalidData(f"{what} has no control characters, got {key[:60]!r}.")
+
+
+def check_distinct(keys: Collection[str]) -> None:
+    """Refuse keys of which two are the same."""
+    if len(set(keys)) < len(keys):
+        raise InvalidData("Two people have the same key; each needs one of their own.")
 
 
 def zone_of(name: str) -> ZoneInfo:

@@ -79,7 +79,7 @@ class Check:
 
 
 def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
-    """Find out which open promises a candidate keeps.
+    """Check which open promises a candidate model keeps.
 
     Parameters
     ----------

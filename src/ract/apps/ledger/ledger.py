@@ -153,7 +153,7 @@ class Ledger:
         people: Sequence[Hashable] | None = None,
         pinned: Collection[str] = (),
     ) -> list[dict[str, Any]]:
-        """What ``offer`` would promise, as plain data; nothing is written."""
+        """Return what ``offer`` would promise as plain data, without writing anything."""
         from ract.apps.ledger.proving import drafts
 
         with self.store.reading() as db:
@@ -167,7 +167,7 @@ class Ledger:
         by: str | None = None,
         request: str | Request | None = None,
     ) -> list[Promise]:
-        """Promise what was drafted; all of it, or nothing."""
+        """Record drafted promises, all of them or none."""
         asked = Request(request) if isinstance(request, str) else request
         with self.store.writing() as db:
             made = None if asked is None else asked.made(db)
@@ -233,18 +233,20 @@ class Ledger:
         *,
         model: str,
         by: str | None = None,
+        redeem: bool = True,
     ) -> list[tuple[str, str | None]]:
         """Record decisions of a model as cases: all of them, or none.
 
         A person whom the model refuses and who meets the conditions of an open promise is accepted
-        by it. Returns the numbers of the case and of that promise for each person.
+        by it, if promises are to be redeemed. Returns the numbers of the case and of that promise
+        for each person.
         """
         check_keys(people, "A person's key")
         found = []
         with self.store.writing() as db:
             for person, values, is_yes in zip(people, rows, accepted, strict=True):
                 given, promise = plain_values(values), None
-                if not is_yes:
+                if redeem and not is_yes:
                     promise = self._redeem(db, person, given, by=by).decided_by
                 decision = {"accepted": is_yes or promise is not None, "promise": promise}
                 decision["model"] = model
@@ -255,7 +257,7 @@ class Ledger:
     def accepts(
         self, person: Hashable, values: Values, *, promise: str | None = None
     ) -> Redemption:
-        """What ``redeem`` would say; nothing is written."""
+        """Return what ``redeem`` would return, without writing anything."""
         with self.store.reading() as db:
             return self._shelf.nearest(db, str(person), plain_values(values), promise)
 
@@ -279,7 +281,7 @@ class Ledger:
             return [self._shelf.get(db, promise.id) for promise in over]
 
     def erase(self, person: Hashable, *, by: str | None = None) -> Erased:
-        """Remove everything that is known of a person; the chain still verifies.
+        """Erase a person's data; the chain still verifies.
 
         Open promises end. Rows of the person in other tables of the same database (``ract_...``)
         are removed too.
@@ -311,7 +313,7 @@ class Ledger:
         return list(self.each_open())
 
     def each_open(self) -> Iterator[Promise]:
-        """The same one after the other, for ledgers that do not fit into memory."""
+        """Iterate over open promises without loading all of them into memory."""
         with self.store.reading() as db:
             now = self.store.now(db)
         return self._shelf.each_open(now)
@@ -330,7 +332,7 @@ class Ledger:
         return {name: held[name] for name in (OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED)}
 
     def history(self, person: Hashable) -> pd.DataFrame:
-        """Everything that happened to the promises of a person, oldest first."""
+        """Events of all promises to a person, oldest first."""
         columns = ["at", "event", "promise", "by", "details"]
         own = select(tables.promises.c.id).where(tables.promises.c.person == str(person))
         event = tables.events.c
@@ -340,7 +342,7 @@ class Ledger:
         return pd.DataFrame([(*row[:4], json.loads(row[4])) for row in rows], columns=columns)
 
     def verify(self, head: str | None = None, *, heads: Sequence[Head] = ()) -> Verification:
-        """Whether every event is as it was written and signed, and the rest follows from them.
+        """Verify every event and its signature, and that all other tables follow from them.
 
         Parameters
         ----------

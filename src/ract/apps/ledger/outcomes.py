@@ -67,7 +67,7 @@ class PromiseOutcomes:
 
     @property
     def warnings(self) -> list[str]:
-        """What the judge got wrong, a sentence each."""
+        """Warnings about wrong predictions of the judge, one sentence each."""
         return [] if "warning" not in self.table else [w for w in self.table["warning"] if w]
 
     def __str__(self) -> str:

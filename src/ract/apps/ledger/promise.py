@@ -45,7 +45,7 @@ class Limit(NamedTuple):
             return False
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         above = self.low is None or number >= self.low
         return math.isfinite(number) and above and (self.high is None or number <= self.high)
@@ -83,7 +83,7 @@ class Region:
     asked: tuple[str, ...]
 
     def faults(self, values: Mapping[str, Any]) -> list[str]:
-        """What keeps values from being inside, a sentence each; empty if they are."""
+        """Why values are outside of the region, one sentence each; empty if they are inside."""
         found = []
         for name, limit in self.limits.items():
             if name not in values:
@@ -167,7 +167,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Redemption:
-    """What happened when a person came back.
+    """Result of redeeming a promise.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a ledger is as it was written.
+    """Result of verifying a ledger.
 
     Parameters
     ----------

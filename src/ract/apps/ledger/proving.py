@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
 from ract._utils.status import Status
 from ract._utils.typing import TableLike
 from ract.apps.ledger.chain import stamp
-from ract.apps.ledger.entries import Plain, check_keys, day_before, plain_value
+from ract.apps.ledger.entries import Plain, check_distinct, check_keys, day_before, plain_value
 from ract.apps.ledger.promise import MONTH, Limit, Region
 from ract.data.actions import Feature
 from ract.data.costs.fitted import LevelCost
@@ -279,8 +279,7 @@ def drafts(
     keys = [str(key) for key in (recourse.labels if people is None else people)]
     if len(keys) != len(recourse):
         raise InvalidSpec(f"{len(keys)} keys were given for {len(recourse)} people.")
-    if len(set(keys)) < len(keys):
-        raise InvalidData("Two people have the same key; each needs one of their own.")
+    check_distinct(keys)
     check_keys(keys, "A person's key")
     regions, model = Regions(recourse, pinned), _fingerprint(recourse)
     before, after = _rows(recourse.people), _rows(recourse.counterfactuals)

@@ -19,7 +19,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
@@ -60,7 +60,7 @@ class OldLedger(InvalidFile):
 
 
 class LedgerChanged(InvalidFile):
-    """The contents of a ledger are not what was written."""
+    """The contents of a ledger do not match its signatures."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(
@@ -166,18 +166,21 @@ class Store:
             if (ask := before_commit.get()) is not None:
                 ask(db)
 
-    @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def reading(self) -> AbstractContextManager[sa.Connection]:
         """A connection that keeps no writer waiting."""
-        with _as_sentences(self.engine), self.engine.connect() as db:
-            yield db.execution_options(isolation_level="AUTOCOMMIT")
+        return self._connected("", "AUTOCOMMIT")
+
+    def snapshot(self) -> AbstractContextManager[sa.Connection]:
+        """A connection that sees the database as it is now, whatever others write meanwhile."""
+        return self._connected("BEGIN", "REPEATABLE READ")
 
     @contextmanager
-    def snapshot(self) -> Iterator[sa.Connection]:
-        """A connection that sees the database as it is now, whatever others write meanwhile."""
-        how: dict[str, Any] = {"ract_reads": True}
-        if not self._is_sqlite:  # whose transactions are snapshots anyway
-            how["isolation_level"] = "REPEATABLE READ"
+    def _connected(self, begin: str, isolation: str) -> Iterator[sa.Connection]:
+        """A connection whose transactions begin so with SQLite, and elsewhere are isolated so.
+
+        To change its isolation for each connection would cost SQLite as much as to read a row.
+        """
+        how = {"ract_begin": begin} if self._is_sqlite else {"isolation_level": isolation}
         with _as_sentences(self.engine), self.engine.connect() as db:
             yield db.execution_options(**how)
 
@@ -306,9 +309,8 @@ def _prepare_sqlite(engine: sa.Engine, *, reads: bool) -> None:
 
     @sa.event.listens_for(engine, "begin")
     def _(connection: sa.Connection) -> None:
-        how = connection.get_execution_options()
-        if how.get("isolation_level") != "AUTOCOMMIT":
-            connection.exec_driver_sql("BEGIN" if how.get("ract_reads") else "BEGIN IMMEDIATE")
+        if begin := connection.get_execution_options().get("ract_begin", "BEGIN IMMEDIATE"):
+            connection.exec_driver_sql(begin)
 
 
 @contextmanager

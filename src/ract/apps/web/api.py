@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextvars import Context
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Response
@@ -11,14 +12,15 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from ract._utils.errors import InvalidSpec
 from ract.apps import ledger
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.store import before_commit
 from ract.apps.web import schemas
 from ract.apps.web.edge import metrics_text
-from ract.apps.web.gate import Gate
-from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER
+from ract.apps.web.gate import LONG, Gate
+from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER, Denied
 from ract.apps.web.routes import ASYNC, Routes, Visit
 from ract.apps.web.work import Cancelled, RequestWork
 
@@ -73,13 +75,20 @@ def api_routes(gate: Gate) -> APIRouter:
 
         With `Prefer: respond-async` the answer is a job, which is asked for and can be cancelled.
         """
+        if ASYNC in prefer and idempotency_key is not None:
+            raise InvalidSpec("A job has a number; it takes no Idempotency-Key.")
         if ASYNC in prefer:
             return begin(visit, body)
         return offer(body, visit.caller.name, _once(visit, idempotency_key, body))
 
-    def offer(body: schemas.OfferRequest, by: str, once: ledger.Request | None) -> schemas.Offers:
+    def offer(
+        body: schemas.OfferRequest,
+        by: str,
+        once: ledger.Request | None,
+        seconds: float | None = None,
+    ) -> schemas.Offers:
         people = [one.person for one in body.people]
-        found = service.plans(_rows(body), explain=False, **_options(body))
+        found = service.plans(_rows(body), seconds=seconds, explain=False, **_options(body))
         made = service.offer(people, found, by=by, days=body.days, request=once)
         promised = {promise.person for promise in made}
         return schemas.Offers(
@@ -97,10 +106,11 @@ def api_routes(gate: Gate) -> APIRouter:
                 if not state.mark_job(id, "done", db=db):
                     raise Cancelled
 
-            work.begin(lambda: state.job(id, None)[0] == "running")
+            # In a context without this work, which is not kept by saying that it goes on.
+            work.begin(lambda: Context().run(state.mark_job, id, "running"))
             before_commit.set(keep)
             try:
-                offer(body, visit.caller.name, ledger.Request(f"job:{id}"))
+                offer(body, visit.caller.name, ledger.Request(f"job:{id}"), LONG)
             except Exception as error:
                 before_commit.set(None)
                 said = str(error) if isinstance(error, ValueError) else "Something went wrong here."
@@ -108,7 +118,11 @@ def api_routes(gate: Gate) -> APIRouter:
                 state.mark_job(id, "cancelled" if is_over else "failed", said)
 
         state.add_job(id, visit.caller.id)
-        visit.gate.start(run)
+        try:
+            visit.gate.start(visit.caller, run, len(body.people))
+        except Denied as denied:
+            state.mark_job(id, "failed", str(denied))
+            raise
         answer = schemas.JobAnswer(job=id, state="running", detail="")
         return JSONResponse(answer.model_dump(), 202, {"location": f"/jobs/{id}"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ log = logging.getLogger("ract.apps.web")
 HERE = Path(__file__).parent
 EVERY = 2.0  # seconds between looks at which model decides
 DRAIN = 0.5  # seconds in which connections are told to close before they are closed
+TURN = 0.0005  # seconds of a thread's turn: whoever answers waits for whoever searches
 MOST_FAULTS = 10  # of a request that are listed
 
 AWAY = "The ledger does not answer. What it has acknowledged is kept; please try again."
@@ -195,6 +197,7 @@ class App:
 def from_environment() -> App:
     """The application of a worker process that ``ract serve`` has started."""
     settings = Settings.from_environment()
+    sys.setswitchinterval(TURN)
     trust(settings.proxies)
     return App(settings)
 

@@ -11,7 +11,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from time import perf_counter
+from time import monotonic
 
 from fastapi import Request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ract.apps.web.gate import Gate
-from ract.apps.web.keys import Denied
+from ract.apps.web.keys import Busy, Denied
 from ract.apps.web.schemas import MOST_PEOPLE
 
 log = logging.getLogger("ract.apps.web")
@@ -89,9 +89,9 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        started, status, begun = perf_counter(), 500, False
+        started, status, begun = monotonic(), 500, False
         request = Request(scope, receive)
-        scope.setdefault("state", {})
+        scope.setdefault("state", {})["arrived"] = started
 
         async def dressed(message: Message) -> None:
             nonlocal status, begun
@@ -113,10 +113,11 @@ class Edge:
                 log.error("%s at\n%s", type(error).__name__, where)
             if not begun:
                 answer = self._refused(request, error)
-                if isinstance(error, (TimeoutError, Denied)):  # its body was not read
+                is_unread = isinstance(error, (TimeoutError, Denied))
+                if is_unread and not (isinstance(error, Busy) and await _has_come(receive)):
                     answer.headers["connection"] = "close"
                 await answer(scope, receive, dressed)
-        seconds = perf_counter() - started
+        seconds = monotonic() - started
         route = getattr(scope.get("route"), "path", "other")
         who = getattr(scope["state"].get("who"), "id", "-")
         REQUESTS.labels(route, str(status)).inc()
@@ -132,8 +133,10 @@ class Edge:
         elif not is_link or request.cookies or "authorization" in request.headers:
             with self._working(request), suppress(Denied) if is_link else nullcontext():
                 request.state.who = await self._gate.identify(request)
+        identified = monotonic()
         async with asyncio.timeout(self._gate.settings.time_limit):
             body = await _body(request, most)
+        request.state.arrived += monotonic() - identified  # the time of whoever sent it
         self._check_fields(body)
         return body
 
@@ -142,7 +145,7 @@ class Edge:
         """Count what is worked on, which waiting for a body is not; too much is refused unread."""
         is_full = self._under_way >= AT_ONCE * self._gate.settings.threads
         if is_full and request.url.path != "/health":
-            raise Denied("Too much is being asked at once; try again.", 503, 1)
+            raise Busy
         self._under_way += 1
         try:
             yield
@@ -177,6 +180,16 @@ async def _body(request: Request, most: int) -> bytes:
     if is_large:
         raise Denied(f"A request has at most {most:,} bytes.", 413)
     return bytes(body)
+
+
+async def _has_come(receive: Receive) -> bool:
+    """Whether the rest of a body is there already, so that the next request can follow it."""
+    try:
+        async with asyncio.timeout(0):
+            message = await receive()
+    except TimeoutError:
+        return False
+    return message["type"] == "http.request" and not message.get("more_body")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

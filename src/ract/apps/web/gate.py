@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic, thread_time, time
 from typing import Any, Literal, TypeVar
 
 from fastapi import Depends, Request
-from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerMonth
 from limits.strategies import FixedWindowRateLimiter
 
 from ract.apps.ledger import LedgerUnavailable
-from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Caller, Denied
+from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Busy, Caller, Denied
 from ract.apps.web.limiter import SharedCounts
 from ract.apps.web.service import Service
 from ract.apps.web.settings import Settings
@@ -33,9 +34,10 @@ LONG = 600.0  # seconds for what an auditor or an administrator asks
 LINK_REQUESTS = 50  # of a key's requests, a link has one in so many
 LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
 LINK_AT_ONCE = 2  # searches of one link, under way or waiting
-TRIES_PER_DAY = 100  # values that one link may try: whoever tries thousands can rebuild the model
+TRIES = 100  # sets of values that one link may try in 30 days: SECURITY.md says why
 TOO_SLOW = "This took too long, and nothing was kept; ask for fewer people, or a job."
-WAIT = 0.5  # seconds that a search may wait for others before it is refused at once
+WAIT = 0.3  # seconds that a request may wait for others
+LATELY = 0.3  # weight of the newest call in the time that calls took lately
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Queue:
     ----------
     threads : int
     wait : float
-        Seconds that someone may wait before the next is refused.
+        Seconds after which nobody who arrived is begun with any more.
     """
 
     threads: int
@@ -57,18 +59,32 @@ class Queue:
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(self.threads)
 
-    def submit(self, call: Callable[[], Answer], work: RequestWork, units: int) -> Future[Answer]:
-        """Begin a call, or let it wait; refused at once if that would take too long."""
+    def submit(
+        self,
+        call: Callable[[], Answer],
+        work: RequestWork,
+        units: int,
+        arrived: float | None = None,
+    ) -> Future[Answer]:
+        """Begin a call, or let it wait; refused at once if that would take too long.
+
+        Calls before it may take longer than lately. Then it is refused when a thread is free,
+        instead of being answered late. Where a thread was free at once, it is always begun.
+        """
+        due = self.wait + (monotonic() if arrived is None else arrived)
         waits = sum(n for _, n in list(self.running.values())) * self.each / self.threads
-        if len(self.running) >= self.threads and waits > self.wait:
-            raise Denied("Too much is being asked at once; try again.", 503, math.ceil(waits))
+        must_wait = len(self.running) >= self.threads
+        if must_wait and monotonic() + waits > due:
+            raise Busy(max(1, math.ceil(waits)))
 
         def timed() -> Answer:
             begun = monotonic()
+            if must_wait and begun > due:
+                raise Busy
             try:
                 return call()
             finally:
-                self.each += 0.1 * ((monotonic() - begun) / units - self.each)
+                self.each += LATELY * ((monotonic() - begun) / units - self.each)
 
         future: Future[Answer] = self._pool.submit(contextvars.copy_context().run, timed)
         self.running[future] = work, units
@@ -112,12 +128,12 @@ class Gate:
         self._most: dict[str, RateLimitItem] = {
             name: RateLimitItemPerMinute(max(1, int(n)), namespace=name) for name, n in most.items()
         }
-        self._most["tries"] = RateLimitItemPerDay(TRIES_PER_DAY, namespace="tries")
+        self._most["tries"] = RateLimitItemPerMonth(TRIES, namespace="tries")
         self._at_once: Counter[str] = Counter()
         # Searches keep a core busy: more of them at once only take longer each.
         searching = max(1, settings.threads // SEARCHING)
         self._queues = {
-            "quick": Queue(settings.threads, 2 * WAIT),
+            "quick": Queue(settings.threads, WAIT),
             "search": Queue(searching, WAIT),
             "long": Queue(1, LONG),
             "job": Queue(1, LONG),
@@ -161,21 +177,25 @@ class Gate:
             How many people are searched for.
         """
         if kind != "search":
-            return await self.in_thread(work, kind)
+            return await self.in_thread(work, kind, arrived=request.state.arrived)
         caller: Caller = request.state.who
         if caller.case is not None and self._at_once[caller.id] >= LINK_AT_ONCE:
-            raise Denied("Too much is being asked at once; try again.", 429, 1)
+            raise Busy(status=429)
         self._at_once[caller.id] += 1
         try:
-            return await self.in_thread(lambda: self._searched(caller, work), kind, units)
+            searched, arrived = partial(self._searched, caller, work), request.state.arrived
+            return await self.in_thread(searched, kind, units, arrived)
         finally:
             self._at_once[caller.id] -= 1
             self._at_once += Counter()  # without those who have none left
 
     def _searched(self, caller: Caller, work: Callable[[], Answer]) -> Answer:
-        """Work whose seconds count."""
+        """Work whose seconds count, for someone who has some left."""
         what = "search" if caller.case is None else "search by link"
         self._count(what, caller.id, 0)
+        return self._charged(what, caller, work)
+
+    def _charged(self, what: str, caller: Caller, work: Callable[[], Answer]) -> Answer:
         begun = thread_time()
         try:
             return work()
@@ -195,7 +215,11 @@ class Gate:
             raise Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
 
     async def in_thread(
-        self, call: Callable[[], Answer], kind: Kind = "quick", units: int = 1
+        self,
+        call: Callable[[], Answer],
+        kind: Kind = "quick",
+        units: int = 1,
+        arrived: float | None = None,
     ) -> Answer:
         """The answer of a thread, or no answer and nothing kept if it takes too long."""
         seconds, work = LONG if kind == "long" else self.settings.time_limit, RequestWork()
@@ -204,7 +228,7 @@ class Gate:
             work.begin()
             return call()
 
-        future = asyncio.wrap_future(self._queues[kind].submit(run, work, units))
+        future = asyncio.wrap_future(self._queues[kind].submit(run, work, units, arrived))
         # Of work that is not waited for any more, nobody asks why it ended.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
@@ -216,14 +240,16 @@ class Gate:
             work.cancel()
             raise Denied("The service is being stopped; try again.", 503, 1) from None
 
-    def start(self, call: Callable[[RequestWork], None]) -> None:
-        """Begin a job that nobody waits for."""
+    def start(self, caller: Caller, call: Callable[[RequestWork], None], units: int) -> None:
+        """Begin a job that nobody waits for; its seconds count as those of a search."""
+        self._count("search", caller.id, 0)
         work = RequestWork()
-        self._queues["job"].submit(lambda: call(work), work, 1)
+        charged = partial(self._charged, "search", caller, partial(call, work))
+        self._queues["job"].submit(charged, work, units)
 
     async def identify(self, request: Request) -> Caller:
         """Whoever asks, by a key or a link in the header, or by a cookie of this service."""
-        return await self.in_thread(lambda: self._identify(request))
+        return await self.in_thread(partial(self._identify, request), arrived=request.state.arrived)
 
     def _identify(self, request: Request) -> Caller:
         caller = self._shown(request)

@@ -55,6 +55,13 @@ class Denied(Exception):
         self.status, self.after = status, after
 
 
+class Busy(Denied):
+    """Others are asking too much at the moment."""
+
+    def __init__(self, after: int = 1, status: int = 503) -> None:
+        super().__init__("Too much is being asked at once; try again.", status, after)
+
+
 def new_key(prefix: str = PREFIX) -> str:
     """A random key.
 

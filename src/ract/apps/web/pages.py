@@ -93,6 +93,7 @@ def _applicant(route: Route) -> None:
     @route("POST", "/my/report", APPLICANT)
     def report(visit: Visit) -> Response:
         values = values_from_form(visit.view.live, visit.fields)
+        visit.gate.count_try(visit.caller)  # their page says what the model says of it
         visit.service.cases.report(visit.case, values, APPLICANT)
         return RedirectResponse("/my", 303)
 
@@ -268,10 +269,9 @@ def _worker(route: Route) -> None:
         return view.page("desk.html", heading=heading, staff=True, inputs=inputs, **shown)
 
     @route("POST", "/desk", WORKER)
-    def decide_new(visit: Visit) -> Response:
-        values = values_from_form(visit.view.live, visit.fields)
-        (made,) = visit.service.decide([visit["person"]], [values], True, visit.caller.name)
-        return RedirectResponse(f"/desk/{made.case}", 303)
+    def decide_new(visit: Visit) -> Response | str:
+        id, shown = _decide(visit, visit["person"])
+        return RedirectResponse(f"/desk/{id}", 303) if shown is None else shown
 
     @route("GET", "/desk/{id}", WORKER)
     def case(visit: Visit, id: str) -> str:
@@ -291,7 +291,7 @@ def _act(visit: Visit, case: Case, what: str) -> str | None:
     """What a case worker does with a case; a page to show, or None for that of the case."""
     service, view, by = visit.service, visit.view, visit.caller.name
     if what == "decide":
-        service.decide([case.person], [values_from_form(view.live, visit.fields)], True, by)
+        return _decide(visit, case.person)[1]
     elif what == "redeem":
         return _redeem(visit, case, _promise(service, case, visit["promise"]))
     elif what == "offer":
@@ -311,6 +311,17 @@ def _act(visit: Visit, case: Case, what: str) -> str | None:
     else:
         raise Denied("There is no such thing to do.", 403)
     return None
+
+
+def _decide(visit: Visit, person: str) -> tuple[str, str | None]:
+    """Decide by the model; the number of the case, and its page if a promise can be redeemed."""
+    view, service = visit.view, visit.service
+    values = values_from_form(view.live, visit.fields)
+    (made,) = service.decide([person], [values], True, visit.caller.name, redeem=False)
+    id = str(made.case)
+    if made.promise is None:
+        return id, None
+    return id, _case(view, service.cases.get(id), values, said=view.t.staff.by_redeeming)
 
 
 def _redeem(visit: Visit, case: Case, promise: Promise) -> str | None:

@@ -21,6 +21,7 @@ Finite = Annotated[
     float | None, BeforeValidator(lambda x: x if x is None or math.isfinite(x) else None)
 ]
 
+Text = Annotated[str, Field(max_length=400)]
 Person = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST, description="Key that you choose.", examples=["A-17"]),
@@ -103,8 +104,8 @@ class RedeemRequest(Strict):
     """Values of someone who comes back, for the features of their promise, and what was seen."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    values: dict[str, bool | int | float | str | None] = Field(max_length=1000)
-    evidence: dict[str, Annotated[str, Field(max_length=400)]] = Field({}, max_length=1000)
+    values: dict[str, bool | int | float | Text | None] = Field(max_length=1000)
+    evidence: dict[str, Text] = Field({}, max_length=1000)
 
 
 class Decision(BaseModel):
@@ -113,7 +114,9 @@ class Decision(BaseModel):
     person: str | None
     accepted: bool
     decision: Plain = Field(description="The class.", examples=["refused"])
-    promise: str | None = Field(description="The promise by which they are accepted, if one is.")
+    promise: str | None = Field(
+        description="The promise by which they are accepted, or would be once it is redeemed."
+    )
     case: str | None = Field(description="Number of the case, if it is kept.")
 
 
@@ -183,7 +186,7 @@ class Offers(BaseModel):
 
 
 class RedemptionAnswer(BaseModel):
-    """What happened when a person came back."""
+    """Result of redeeming a promise."""
 
     accepted: bool
     promise: PromiseAnswer

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from sqlalchemy import select
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import (
     Case,
     Conflict,
@@ -29,7 +29,7 @@ from ract.apps.ledger import (
 )
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
-from ract.apps.ledger.entries import plain_value, until_of, zone_of
+from ract.apps.ledger.entries import check_distinct, plain_value, until_of, zone_of
 from ract.apps.ledger.promise import MONTH, OPEN
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
@@ -134,10 +134,19 @@ class Service:
             self._published = head
 
     def decide(
-        self, people: Sequence[str | None], rows: Rows, keep: bool, by: str
+        self,
+        people: Sequence[str | None],
+        rows: Rows,
+        keep: bool,
+        by: str,
+        redeem: bool = True,
     ) -> list[Decision]:
-        """Decisions, by the model or by a promise; all kept as cases on request, or none."""
-        live = self.live
+        """Decisions, by the model or by a promise; all kept as cases on request, or none.
+
+        A promise that others have to look at first is only named: with four eyes, and wherever
+        ``redeem`` is False, nobody is accepted by it here.
+        """
+        live, redeems = self.live, redeem and not self.settings.four_eyes
         accepted = live.accepted(rows).tolist()
         desired = live.model.desired_
         refused = next(label for label in live.model.classes_ if label != desired)
@@ -146,16 +155,18 @@ class Service:
         if keep and len(known) < len(people):
             raise InvalidSpec("A case needs the person's key, and one person has none.")
         if keep:
-            kept = self.ledger.decide(known, rows, accepted, model=live.fingerprint, by=by)
+            check_distinct(known)
+            how: dict[str, Any] = {"model": live.fingerprint, "by": by, "redeem": redeems}
+            kept = self.ledger.decide(known, rows, accepted, **how)
         found = []
         for i, person in enumerate(people):
             is_yes, case, promise = accepted[i], None, None
             if keep:
                 case, promise = kept[i]
-            elif not is_yes and person is not None:
+            if not (is_yes or promise) and person is not None:
                 promise = self.ledger.accepts(person, rows[i]).decided_by
             said: dict[str, Any] = {"person": person, "case": case, "promise": promise}
-            is_yes = is_yes or promise is not None
+            is_yes = is_yes or (promise is not None and redeems)
             found.append(Decision(accepted=is_yes, decision=labels[is_yes], **said))
         return found
 
@@ -164,11 +175,15 @@ class Service:
         rows: Rows,
         rules: Sequence[PersonalRules] | None = None,
         part: int = PART,
+        seconds: float | None = None,
         **options: Any,
     ) -> Iterator[Recourse]:
-        """Plans for people, each under their own rules, for a few at a time."""
+        """Plans for people, each under their own rules, for a few at a time.
+
+        In the seconds of a request, if there are not more.
+        """
         live, own = self.live, rules or [ANY] * len(rows)
-        each = self.settings.time_limit / len(rows)
+        each = (seconds or self.settings.time_limit) / len(rows)
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
@@ -189,8 +204,7 @@ class Service:
         request: Request | None = None,
     ) -> list[Promise]:
         """Promise plans to people, all of them or none; with the same request once only."""
-        if len(set(people)) < len(people):
-            raise InvalidData("Two people have the same key; each needs one of their own.")
+        check_distinct(people)
         made = None if request is None else self.ledger.made(request)
         if made is not None:
             return made

@@ -83,5 +83,5 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """The settings that the process which started this one has passed on."""
+        """Read the settings that the parent process passed on."""
         return TypeAdapter(cls).validate_json(os.environ[VARIABLE])

@@ -23,7 +23,7 @@ from ract.apps.ledger.tables import events
 from ract.apps.web.keys import Caller, Role, digest, new_key
 
 FORGET = timedelta(days=7)  # jobs that are over
-SILENT = timedelta(seconds=60)  # after which a job that says nothing is lost
+SILENT = timedelta(minutes=11)  # after which a job is lost that has not begun or says nothing
 
 schema = sa.MetaData()
 keys = sa.Table(

@@ -25,7 +25,7 @@ from ract._utils.templates import Templates
 from ract._utils.validation import is_missing
 from ract.apps.ledger import Case, Limit, Promise
 from ract.apps.web.keys import ADMIN, AUDITOR, WORKER
-from ract.apps.web.live import Bounds, Live, PersonalRules
+from ract.apps.web.live import LARGEST, Bounds, Live, PersonalRules
 from ract.apps.web.service import Service, Ways, token_of
 from ract.data.actions import Feature
 from ract.data.actions.pace import months_for
@@ -352,7 +352,8 @@ def rules_from_form(live: Live, form: Mapping[str, list[str]]) -> PersonalRules:
         for end, side in (("low", "lower"), ("high", "upper")):
             with suppress(ValueError):
                 value = float(form.get(f"{end}:{name}", [""])[0])
-                if math.isfinite(value) and (value > first if end == "low" else value < last):
+                is_said = value > first if end == "low" else value < last
+                if is_said and -LARGEST <= value <= LARGEST:
                     ends[side] = value
         if ends and name not in locked:
             bounds[name] = Bounds(**ends)

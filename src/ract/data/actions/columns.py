@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from ract._utils.errors import listing
-from ract.data.actions.feature import as_python
+from ract._utils.validation import as_python
 from ract.data.actions.names import IDENTIFIER, fixed_by_name
 from ract.data.csv.dialect import Since
 
@@ -275,7 +275,7 @@ def _yes_no(found: Findings, column: pd.Series, *, is_target: bool = False) -> N
     found.orders[name] = tuple(spellings[word][0] for word in pair)
     if words := {first: tuple(rest) for first, *rest in spellings.values() if rest}:
         found.words[name] = words
-        same = "; ".join(f"{listing(others, 10)} as {one!r}" for one, others in words.items())
+        same = "; ".join(f"{listing(variants, 10)} as {one!r}" for one, variants in words.items())
         found.note(name, f"read {same}.")
     if is_target:
         del found.orders[name]

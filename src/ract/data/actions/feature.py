@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
-from ract._utils.typing import Label
+from ract._utils.validation import as_python
 from ract.data.actions.pace import PERS, Pace, Per, as_pace, months_of, room_in_time
 from ract.data.edge import ceiling
 
@@ -186,7 +186,7 @@ class Feature:
         return self.missing == "supply"
 
     def fixed(self) -> Feature:
-        """The same feature, which may be neither changed nor supplied."""
+        """Return the feature with all changes, and the supply of a missing value, forbidden."""
         missing = "stays" if self.may_supply else self.missing
         return replace(self.moving("fixed"), missing=missing, supply_cost=None)
 
@@ -229,7 +229,7 @@ class Feature:
         """Whether actions lead to round values."""
         return self.is_number and bool(self.step)
 
-    def room(self, own: np.ndarray) -> np.ndarray:
+    def room(self, values: np.ndarray) -> np.ndarray:
         """How far people may move it from their values, in either direction.
 
         Examples
@@ -238,22 +238,22 @@ class Feature:
         >>> income.room(np.array([0.0, 24.0, 90.0]))
         array([10., 12., 15.])
         """
-        own = np.abs(np.asarray(own, dtype=np.float64))
-        most = np.full(own.shape, math.inf if self.max_change is None else self.max_change)
+        values = np.abs(np.asarray(values, dtype=np.float64))
+        most = np.full(values.shape, math.inf if self.max_change is None else self.max_change)
         if self.max_relative is not None:
-            relative = self.max_relative * np.maximum(own, abs(self.median or 0.0))
+            relative = self.max_relative * np.maximum(values, abs(self.median or 0.0))
             step = self.step or (0.0 if self.kind == "continuous" else 1.0)
             most = np.maximum(np.minimum(most, relative), step)
         return most
 
-    def box(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def box(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value that people may set: their reach, whatever it costs.
 
         The intersection of bounds, direction, limits and pace; their own values are always allowed.
 
         Parameters
         ----------
-        own : float array
+        values : float array
             Their values; NaN, where one is missing, stays NaN.
 
         Examples
@@ -262,23 +262,23 @@ class Feature:
         >>> income.box(np.array([40_001.0, 200_000.0]))
         (array([ 40001., 200000.]), array([ 60001., 250000.]))
         """
-        own = np.asarray(own, dtype=np.float64)
-        (lower, upper), low, high = self.bounds, own, own
+        values = np.asarray(values, dtype=np.float64)
+        (lower, upper), low, high = self.bounds, values, values
         if self.may_fall:
-            low = np.minimum(lower, own)
+            low = np.minimum(lower, values)
         if self.may_rise:
-            high = np.maximum(upper, own)
+            high = np.maximum(upper, values)
         if self.is_limited:
-            room = ceiling(self.room(own))  # .29 of 100 is 29, whatever floating point says
+            room = ceiling(self.room(values))  # .29 of 100 is 29, whatever floating point says
             if self.kind != "continuous":
                 room = np.floor(room)
-            low, high = np.maximum(low, own - room), np.minimum(high, own + room)
+            low, high = np.maximum(low, values - room), np.minimum(high, values + room)
         if self.within is not None and self.pace is not None:
-            up, down = room_in_time(self, self.pace, own, self.within)
-            low, high = np.maximum(low, own - down), np.minimum(high, own + up)
+            up, down = room_in_time(self, self.pace, values, self.within)
+            low, high = np.maximum(low, values - down), np.minimum(high, values + up)
         return low, high
 
-    def limits(self, own: float) -> tuple[float, float]:
+    def limits(self, value: float) -> tuple[float, float]:
         """Lowest and highest value that one person may set; their own value is always allowed.
 
         Examples
@@ -286,13 +286,8 @@ class Feature:
         >>> Feature("Income", kind="integer", change="increase", upper=250_000).limits(40_000)
         (40000.0, 250000.0)
         """
-        low, high = self.box(np.array([own]))
+        low, high = self.box(np.array([value]))
         return float(low[0]), float(high[0])
-
-
-def as_python(value: Label | None) -> Label | None:
-    """A label as a value of Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _normalised(feature: Feature) -> dict[str, object]:

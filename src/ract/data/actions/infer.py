@@ -14,7 +14,8 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.typing import Label
-from ract.data.actions.feature import Change, Feature, Kind, as_python
+from ract._utils.validation import as_python
+from ract.data.actions.feature import Change, Feature, Kind
 from ract.data.actions.names import fixed_feature
 from ract.data.actions.steps import proposed_step
 from ract.data.frames import Table, first_true

@@ -14,6 +14,7 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
 from ract._utils.typing import Label, TableLike
+from ract._utils.validation import NONE, check_value, one_of
 from ract.data.actions.changes import propose_changes
 from ract.data.actions.columns import Findings, findings, leaks, rare
 from ract.data.actions.feature import Feature
@@ -62,8 +63,7 @@ class Wishes:
 
     def check(self, columns: Collection[str]) -> None:
         """Refuse what cannot be meant of a table with these columns."""
-        if self.dates not in (None, "years", "days"):
-            raise InvalidSpec(f"dates must be 'years' or 'days', got {self.dates!r}.")
+        check_value("dates", self.dates, NONE, one_of("years", "days"))
         for what in ("drop", "keep", "orders"):
             if unknown := [name for name in getattr(self, what) if name not in columns]:
                 raise InvalidSpec(
@@ -107,7 +107,7 @@ class Proposal:
         return dump_toml(said, tables, self.form.to_record(), self.comments)
 
     def to_toml(self, target: str | Path) -> None:
-        """Write an action file, whole or not at all."""
+        """Write an action file atomically."""
         write_whole(target, self.to_toml_text())
 
 
@@ -288,7 +288,7 @@ def _listed(head: str, why: Mapping[Any, str], end: str) -> str:
     names: dict[str, list[Any]] = {}
     for name, said in why.items():
         names.setdefault(said, []).append(name)
-    parts = (f"{listing(some, 30)} ({said})" for said, some in names.items())
+    parts = (f"{listing(together, 30)} ({said})" for said, together in names.items())
     return head + ", ".join(parts) + end if why else ""
 
 

@@ -25,8 +25,8 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.typing import Label
-from ract._utils.validation import as_names
-from ract.data.actions.feature import Feature, as_python
+from ract._utils.validation import as_names, as_python
+from ract.data.actions.feature import Feature
 
 # Sums of rounded numbers are not exact: 0.1 + 0.2 <= 0.3 is meant to hold.
 ROUNDING = 1e-9

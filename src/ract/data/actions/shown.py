@@ -12,21 +12,20 @@ if TYPE_CHECKING:
     from ract.data.actions.feature import Feature
     from ract.data.actions.space import ActionSpace
 
-COLUMNS = ("feature", "kind", "may", "from", "to", "further limits")
+COLUMNS = ("feature", "kind", "change", "from", "to", "further limits")
 _CONSTRAINTS = {
     "any": "Nothing",
     "increase": "Increasing only",
     "decrease": "Decreasing only",
     "fixed": "Fix",
 }
-_WORDS = {"any": "rise and fall", "increase": "rise", "decrease": "fall", "fixed": "not change"}
 
 
 def heading(space: ActionSpace) -> str:
-    """What it is about, in one line."""
+    """Desired class, number of features that may change, and whether limits and rules apply."""
     free = sum(feature.actionable for feature in space)
-    wanted = "" if space.desired is None else f", to become {space.desired!r}"
-    limits = ", limited by size" if space.is_limited else ""
+    wanted = "" if space.desired is None else f", desired class {space.desired!r}"
+    limits = ", changes limited by size" if space.is_limited else ""
     rules = f", {len(space.rules)} rules" if space.rules else ""
     return f"ActionSpace: {free} of {len(space)} features may change{wanted}{limits}{rules}"
 
@@ -36,9 +35,9 @@ def as_text(space: ActionSpace) -> str:
 
     >>> from ract.data.actions import ActionSpace, Feature
     >>> print(ActionSpace([Feature("Age", "integer", "fixed"), Feature("Debt", change="decrease")]))
-    ActionSpace: 1 of 2 features may change, limited by size
-      Age   integer  not change
-      Debt           fall
+    ActionSpace: 1 of 2 features may change, changes limited by size
+      Age   integer  fixed
+      Debt           decrease
     """
     rows = [_row(feature) for feature in space]
     wide = [max((len(row[k]) for row in rows), default=0) for k in range(len(COLUMNS))]
@@ -67,19 +66,15 @@ def as_frame(space: ActionSpace) -> pd.DataFrame:
 
 
 def _row(feature: Feature) -> tuple[str, ...]:
-    kind, may = feature.kind or "", _WORDS[feature.change]
-    if feature.kind in ("binary", "categorical") and feature.change == "any":
-        may = "change"
     if feature.is_categorical:
-        may = {"rise": "move up", "fall": "move down"}.get(may, may)
         low, high = ", ".join(map(str, feature.categories)), ""
     else:
         low, high = ("" if end is None else f"{end:,g}" for end in (feature.lower, feature.upper))
-    return feature.name, kind, may, low, high, _besides(feature)
+    return feature.name, feature.kind or "", feature.change, low, high, _further_limits(feature)
 
 
-def _besides(feature: Feature) -> str:
-    """What else limits a change."""
+def _further_limits(feature: Feature) -> str:
+    """Limits on a change other than its direction and bounds."""
     moves = feature.actionable
     said = [
         ("not used by the model", not feature.use),

@@ -13,8 +13,8 @@ from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
 from ract._utils.toml import parsed_toml, read_toml
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import as_names
-from ract.data.actions.feature import Feature, as_python
+from ract._utils.validation import NONE, as_names, as_python, check_value, one_of
+from ract.data.actions.feature import Feature
 from ract.data.actions.infer import (
     Limits,
     Steps,
@@ -38,6 +38,8 @@ from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
     from ract.data.actions.propose import Proposal
+
+LIMITS, STEPS = one_of("size"), one_of("round", "limits")
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,8 @@ class ActionSpace:
         steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
     ) -> None:
-        if limits not in ("size", None):
-            raise InvalidSpec(f"limits must be 'size' or None, got {limits!r}.")
-        if steps not in ("round", "limits", None):
-            raise InvalidSpec(f"steps must be 'round', 'limits' or None, got {steps!r}.")
+        check_value("limits", limits, NONE, LIMITS)
+        check_value("steps", steps, NONE, STEPS)
         if steps == "limits":
             steps = None if limits is None else "round"
         by_name: dict[str, Feature] = {}
@@ -295,7 +295,7 @@ class ActionSpace:
         return propose(frame, target, desired=desired, wishes=wishes)
 
     def complete(self, frame: TableLike | Table) -> ActionSpace:
-        """The same space, with missing entries filled in from a table and checked against it.
+        """Complete the space from a table: infer missing entries and check the declared ones.
 
         Columns that are not declared become fixed features, and those of features that are not used
         are left out; kinds, bounds, categories and limits that are not given are inferred from the
@@ -314,11 +314,11 @@ class ActionSpace:
         return self.with_features(features)
 
     def with_features(self, features: Iterable[Feature]) -> ActionSpace:
-        """A space of other features, with the same desired class, limits, steps and rules."""
+        """Replace the features; desired class, limits, steps and rules stay the same."""
         return ActionSpace(features, self.desired, self.limits, self.steps, self.rules)
 
     def with_rules(self, *rules: Rule | str) -> ActionSpace:
-        """The same space with further rules between features.
+        """Add rules between features.
 
         Examples
         --------
@@ -337,7 +337,7 @@ class ActionSpace:
     def restricted(
         self, features: Iterable[str] | None = None, *, forbidden: Iterable[str] = ()
     ) -> ActionSpace:
-        """The same space, in which fewer features may change.
+        """Restrict the features that may change.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class ActionSpace:
         )
 
     def within(self, time: float | str) -> ActionSpace:
-        """The same space, with the reach that people have within a number of months.
+        """Limit all changes to what can be done within a number of months.
 
         For a model that is trained with it, recourse is what can be done in that time at the pace
         of each feature (``Feature.pace``, ``Feature.delay``).
@@ -420,11 +420,11 @@ class ActionSpace:
         return cls(features, **entries)
 
     def to_toml_text(self) -> str:
-        """The text of an action file that reads back to an equal space."""
+        """Return the space as the text of an action file, which reads back to an equal space."""
         return dump_toml(toml_entries(self), toml_tables(self))
 
     def to_toml(self, target: str | Path) -> None:
-        """Write an action file, whole or not at all."""
+        """Write an action file atomically."""
         write_whole(target, self.to_toml_text())
 
 

@@ -69,12 +69,12 @@ def first_multiple(values: np.ndarray, unit: Fraction) -> np.ndarray:
         return np.where(np.isfinite(values), count * top / bottom + 0.0, values)
 
 
-def first_above(own: np.ndarray, low: np.ndarray, step: float) -> np.ndarray:
+def first_above(start: np.ndarray, low: np.ndarray, step: float) -> np.ndarray:
     """The least round target above people's own values that is not below some value.
 
     Parameters
     ----------
-    own, low : float arrays of shapes that go together
+    start, low : float arrays of shapes that go together
     step : float
         Above 0.
 
@@ -83,22 +83,22 @@ def first_above(own: np.ndarray, low: np.ndarray, step: float) -> np.ndarray:
     >>> first_above(np.array([16_666.0]), np.array([16_700.0, 16_801.0, 44_101.0]), 1.0)
     array([16700., 16810., 45000.])
     """
-    own, low = np.broadcast_arrays(own, np.maximum(low, np.nextafter(own, inf)))
-    found, change = np.full(low.shape, np.nan), low - own
+    start, low = np.broadcast_arrays(start, np.maximum(low, np.nextafter(start, inf)))
+    found, change = np.full(low.shape, np.nan), low - start
     for least, most, unit in decades(step):
         open_ = np.isnan(found) & (change < most)
         if open_.any():
-            at = first_multiple(np.maximum(low[open_], own[open_] + least), unit)
-            moved = at - own[open_]
+            at = first_multiple(np.maximum(low[open_], start[open_] + least), unit)
+            moved = at - start[open_]
             found[open_] = np.where((moved >= least) & (moved < most), at, np.nan)
         if not np.isnan(found).any():
             break
     return found
 
 
-def last_below(own: np.ndarray, high: np.ndarray, step: float) -> np.ndarray:
+def last_below(start: np.ndarray, high: np.ndarray, step: float) -> np.ndarray:
     """The greatest round target below people's own values that is not above some value."""
-    return -first_above(-np.asarray(own), -np.asarray(high), step)
+    return -first_above(-np.asarray(start), -np.asarray(high), step)
 
 
 def proposed_step(

@@ -25,14 +25,14 @@ class _ByColumn:
     def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Cost of moving each row of ``start`` to the same row of ``stop``."""
         start, stop = np.atleast_2d(start), np.atleast_2d(stop)
-        handed = np.zeros((len(start), 0))
+        supplied = np.zeros((len(start), 0))
         if self.supply or np.isnan(start).any():
-            start, stop, handed = without_missing(start, stop, self.supply)
+            start, stop, supplied = without_missing(start, stop, self.supply)
         moved = np.flatnonzero((start != stop).any(axis=0)).tolist()
-        if not moved and not handed.any():
+        if not moved and not supplied.any():
             return np.zeros(len(start))
         moves = [np.abs(self.level(j, stop[:, j]) - self.level(j, start[:, j])) for j in moved]
-        shifts = np.array([*moves, *handed.T])
+        shifts = np.array([*moves, *supplied.T])
         return shifts.max(axis=0) if self.norm == "max" else shifts.sum(axis=0)
 
 
@@ -46,7 +46,7 @@ class LevelCost(_ByColumn):
     knots, levels : tuple of arrays, one pair per encoded column
         Increasing values and the non-decreasing level at each.
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     """
 
     norm: Norm
@@ -71,7 +71,7 @@ class LinearCost(_ByColumn):
     norm : {"max", "l1"}
     factors : float (columns,)
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     origins : float (columns,), optional
         Values at which levels are 0; 0 by default. Far from 0 the levels of neighbours would
         differ by less than their own rounding.
@@ -106,7 +106,7 @@ class RelativeLevels(_ByColumn):
         Above 0: up to this size levels are straight, and logarithms beyond.
     factors : float (columns,)
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     """
 
     scales: np.ndarray
@@ -146,7 +146,7 @@ class FittedCombined:
 
     @property
     def supply(self) -> tuple[Supply, ...]:
-        """What handing in a missing value takes."""
+        """What supplying a missing value takes."""
         return self.base.supply
 
     def level(self, column: int, values: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ class FittedCombined:
     def _efforts(self, start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Effort of each feature (features x actions), and whether it changes."""
         differs = (start != stop) & ~(np.isnan(start) & np.isnan(stop))
-        start, stop, handed = without_missing(start, stop, self.supply)
+        start, stop, supplied = without_missing(start, stop, self.supply)
         several = {j for group in self.features for j in group}
         alone = ((j,) for j in range(start.shape[1]) if j not in several)
         groups = [group for group in (*self.features, *alone) if differs[:, group].any()]
@@ -173,7 +173,7 @@ class FittedCombined:
         for k, group in enumerate(groups):
             for j in group:
                 efforts[k] += np.abs(self.level(j, stop[:, j]) - self.level(j, start[:, j]))
-            for one, cost in zip(self.supply, handed.T, strict=True):
+            for one, cost in zip(self.supply, supplied.T, strict=True):
                 if one.columns[0] in group:
                     efforts[k] += cost
         changed = [differs[:, group].any(axis=1) for group in groups]
@@ -200,8 +200,8 @@ def refuse_percent(cost: FittedCost, budget: float) -> None:
     """Refuse a budget beyond every share, such as 30 for 30%, for a cost that is one."""
     if not (isinstance(cost, LevelCost) and cost.norm == "max" and 1 < budget < np.inf):
         return
-    handed = max((one.cost for one in cost.supply), default=0.0)
-    if budget > max(1.0, handed, *(float(level[-1] - level[0]) for level in cost.levels)):
+    dearest_supply = max((one.cost for one in cost.supply), default=0.0)
+    if budget > max(1.0, dearest_supply, *(float(level[-1] - level[0]) for level in cost.levels)):
         raise InvalidSpec(
             f"budget is {budget:g}, but this cost is a share of people, from 0 to 1: write "
             f"{budget / 100:g} for {budget:g}%, or inf for no limit."

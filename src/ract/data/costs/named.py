@@ -10,6 +10,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
+from ract._utils.validation import BELOW_ONE, FINITE_AMOUNT, check_value
 from ract.data.costs.fitted import FittedCombined, LevelCost, LinearCost, RelativeLevels
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Columns, Cost, FittedCost, MissingCell
@@ -38,8 +39,8 @@ def make_cost(cost: str | Cost) -> Cost:
     PercentileCost(estimate='empirical', exact=False)
     """
     if isinstance(cost, str):
-        refuse_removed(f"cost={cost!r}")
         if cost not in _NAMED:
+            refuse_removed(f"cost={cost!r}")
             if cost == "time":
                 raise InvalidSpec("cost='time' is for find_recourse and recourse of a model only.")
             raise InvalidSpec(f"Unknown cost {cost!r}; known are {listing(_NAMED, 20)}.")
@@ -111,8 +112,8 @@ def fit_cost(
             f"{type(learner).__name__} takes no missing values; 'percentile', 'relative', 'range', "
             "'std' and 'mad' do, and so do 'l1' and 'log-percentile' in a search."
         )
-    handed = supplies(learned, known, missing, sample_weight, exact=exact)
-    return replace(learned, supply=handed)
+    supply = supplies(learned, known, missing, sample_weight, exact=exact)
+    return replace(learned, supply=supply)
 
 
 @dataclass(frozen=True)
@@ -142,11 +143,8 @@ class CombinedCost:
     largest: float = 0.0
 
     def __post_init__(self) -> None:
-        price, part = self.per_change, self.largest
-        if not (np.isfinite(price) and price >= 0):
-            raise InvalidSpec(f"per_change must be a number of 0 or more, got {price!r}.")
-        if not 0 <= part < 1:
-            raise InvalidSpec(f"largest must be 0 or more and below 1, got {part!r}.")
+        check_value("per_change", self.per_change, FINITE_AMOUNT)
+        check_value("largest", self.largest, BELOW_ONE)
 
     def fit(
         self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ract._utils.errors import InvalidSpec
+from ract._utils.validation import check_value, one_of
 from ract.data.costs.distribution import Levels, empirical_levels, grouped_levels, kernel_levels
 from ract.data.costs.fitted import LevelCost
 from ract.data.costs.protocols import Columns, Norm
@@ -73,8 +73,7 @@ class PercentileCost(_Percentiles):
     _norm = "max"
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("empirical", "kernel"):
-            raise InvalidSpec(f"estimate must be 'empirical' or 'kernel', got {self.estimate!r}.")
+        check_value("estimate", self.estimate, one_of("empirical", "kernel"))
 
     def _levels(
         self, column: np.ndarray, sample_weight: np.ndarray | None, grouped: bool

@@ -38,7 +38,7 @@ class MissingCell:
 
 @dataclass(frozen=True)
 class Supply:
-    """What it takes to hand in a missing value, as a fitted cost knows it.
+    """What it takes to supply a missing value, as a fitted cost knows it.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Supply:
 
 @runtime_checkable
 class FittedCost(Protocol):
-    """A cost that has seen the training table.
+    """A cost with the scales that it learned from the training table.
 
     ``level`` must not decrease in its values; costs that do not split by column raise
     InvalidSpec from it and are for search only.
@@ -76,7 +76,7 @@ class FittedCost(Protocol):
 
 @runtime_checkable
 class Cost(Protocol):
-    """What a user implements to bring a cost of their own: one method."""
+    """Interface of a custom cost: one method, ``fit``."""
 
     def fit(
         self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None

@@ -10,14 +10,15 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
+from ract._utils.validation import check_value, one_of
 from ract.data.costs.distribution import Distribution, in_order, middle_value
 from ract.data.costs.fitted import LinearCost, RelativeLevels
 from ract.data.costs.protocols import Columns
 from ract.data.costs.supply import known_values
 
-FAR = 1024.0  # so many units from 0 levels of neighbours would round; they count from the least
-# An outlier may be the least: beyond so many units levels count from the middle of the column.
-FARTHER = 2.0**30
+# Where the middle of a column is so many units from 0, levels of neighbours would round: they count
+# from the middle.
+FAR = 1024.0
 
 
 def _range(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
@@ -86,8 +87,7 @@ class ScaledCost:
 
     def __post_init__(self) -> None:
         refuse_removed(f"norm={self.norm!r}")
-        if self.norm not in ("max", "l1"):
-            raise InvalidSpec(f"norm must be 'max' or 'l1', got {self.norm!r}.")
+        check_value("norm", self.norm, one_of("max", "l1"))
         if isinstance(self.scale, str):
             if self.scale not in _SPREADS:
                 raise InvalidSpec(
@@ -114,16 +114,14 @@ class ScaledCost:
     ) -> tuple[float, float]:
         """What counts as one unit in a column, and where its levels are 0."""
         values, weight = values_and_weights(*known_values(column, sample_weight))
-        least = float(values.min())
-        if not isinstance(self.scale, str):
-            return self.scale[j], least if abs(least) > FAR * self.scale[j] else 0.0
-        spread = _SPREADS[self.scale]
-        origin = least if abs(least) > FAR * _range(values, None) else 0.0
-        unit = spread(values - origin if origin else values, weight)
         middle = middle_value(values, weight)
-        if abs(middle - origin) > FARTHER * unit:
-            return spread(values - middle, weight), middle
-        return unit, origin
+        if not isinstance(self.scale, str):
+            return self.scale[j], middle if abs(middle) > FAR * self.scale[j] else 0.0
+        spread = _SPREADS[self.scale]
+        unit = spread(values, weight)
+        if abs(middle) <= FAR * unit:
+            return unit, 0.0
+        return spread(values - middle, weight), middle
 
 
 @dataclass(frozen=True)

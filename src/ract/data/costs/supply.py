@@ -63,7 +63,7 @@ def supplies(
     *,
     exact: bool,
 ) -> tuple[Supply, ...]:
-    """What handing in a value costs in each feature that allows it.
+    """What supplying a value costs in each feature that allows it.
 
     Where nobody said, it is the median effort of a change: over pairs of people whose known values
     differ, the effort of moving from one to the other, whatever directions are allowed.
@@ -85,14 +85,14 @@ def _supply_of_number(
     exact: bool,
 ) -> Supply:
     (column,) = cell.columns
-    held = Distribution.of(*known_values(known[column], sample_weight))
-    middle = float(held.in_the_middle(1 if exact else NOT_ONE).mean())
+    distribution = Distribution.of(*known_values(known[column], sample_weight))
+    middle = float(distribution.in_the_middle(1 if exact else NOT_ONE).mean())
     if cell.cost is not None:
         return Supply(cell.columns, cell.cost * cell.weight, middle)
-    ordered, mass = held.values, held.mass
+    ordered, mass = distribution.values, distribution.mass
     if len(ordered) > MOST_VALUES:
-        ranks = (np.arange(MOST_VALUES) + 0.5) * held.reached[-1] / MOST_VALUES
-        ordered, mass = ordered[np.searchsorted(held.reached, ranks)], np.ones(MOST_VALUES)
+        ranks = (np.arange(MOST_VALUES) + 0.5) * distribution.reached[-1] / MOST_VALUES
+        ordered, mass = ordered[np.searchsorted(distribution.reached, ranks)], np.ones(MOST_VALUES)
     level = cost.level(column, ordered)
     one, other = np.triu_indices(len(ordered), 1)
     pairs = level[other] - level[one], mass[one] * mass[other]
@@ -105,8 +105,8 @@ def _supply_of_category(
     if cell.cost is not None:
         return Supply(cell.columns, cell.cost * cell.weight, 0.0)
     columns = cell.columns[:-1]
-    held = [Distribution.of(*known_values(known[j], sample_weight)) for j in columns]
-    share = np.array([float(one.mass[one.values == 1].sum() / one.reached[-1]) for one in held])
+    distributions = [Distribution.of(*known_values(known[j], sample_weight)) for j in columns]
+    share = np.array([d.mass[d.values == 1].sum() / d.reached[-1] for d in distributions])
     switch = switch_costs(cost, columns)
     one, other = np.triu_indices(len(columns), 1)
     pairs = switch[one, other], share[one] * share[other]
@@ -130,14 +130,14 @@ def added(norm: Norm, one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def without_missing(
     start: np.ndarray, stop: np.ndarray, supply: Sequence[Supply]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Actions in known values only, and what each hands in (actions x supplies) costs.
+    """Actions in known values only, and what each supplies (actions x supplies) costs.
 
     Where a value is missing before, after or both times, both ends become the same.
     """
     start, stop = np.atleast_2d(start).astype(np.float64), np.atleast_2d(stop).astype(np.float64)
-    handed = np.zeros((max(len(start), len(stop)), len(supply)))
+    supplied = np.zeros((max(len(start), len(stop)), len(supply)))
     start, stop = (
-        np.array(np.broadcast_to(end, (len(handed), end.shape[1]))) for end in (start, stop)
+        np.array(np.broadcast_to(end, (len(supplied), end.shape[1]))) for end in (start, stop)
     )
     for k, one in enumerate(supply):
         mark, columns = one.columns[-1], list(one.columns)
@@ -146,10 +146,10 @@ def without_missing(
             start[np.ix_(rows, columns)] = stop[np.ix_(rows, columns)]
         else:
             rows = np.isnan(start[:, mark]) & ~np.isnan(stop[:, mark])
-        handed[rows, k] = one.cost
+        supplied[rows, k] = one.cost
     missing = np.isnan(start) | np.isnan(stop)
     start[missing] = stop[missing] = 0.0
-    return start, stop, handed
+    return start, stop, supplied
 
 
 def _median_of(values: np.ndarray, weights: np.ndarray) -> float:

@@ -149,10 +149,10 @@ def _recognise_missing(found: Description, words: dict[str, list[str]]) -> None:
     form, is_number = found.form, pattern(found.form.decimal, found.form.thousands)
     columns: dict[str, list[str]] = {}
     for name, values in words.items():
-        others = [value for value in values if not is_number.fullmatch(value)]
-        known = [value for value in others if value.strip().lower() in NO_NUMBER]
-        if len(known) < len(others) or len(others) == len(values):
-            known = ["?"] if "?" in others else []
+        texts = [value for value in values if not is_number.fullmatch(value)]
+        known = [value for value in texts if value.strip().lower() in NO_NUMBER]
+        if len(known) < len(texts) or len(texts) == len(values):
+            known = ["?"] if "?" in texts else []
         columns[name] = known
     if missing := _columns_of_words(columns):
         found.form = replace(form, missing=(*form.missing, *missing))

@@ -108,13 +108,13 @@ def _numbers(column: pd.Series, form: TableFormat, *, known: bool) -> pd.Series:
 
 
 def _in_one_word(column: pd.Series, words: Mapping[str, Collection[str]]) -> pd.Series:
-    same = {other: name for name, others in words.items() for other in others}
+    same = {other: name for name, variants in words.items() for other in variants}
     return column.map(lambda cell: same.get(cell, cell) if isinstance(cell, str) else cell)
 
 
-def _with_others(column: pd.Series, categories: Collection[Any], others: str) -> pd.Series:
+def _with_others(column: pd.Series, categories: Collection[Any], rest: str) -> pd.Series:
     known = set(categories)
-    return column.map(lambda cell: cell if pd.isna(cell) or cell in known else others)
+    return column.map(lambda cell: cell if pd.isna(cell) or cell in known else rest)
 
 
 def _time_since(column: pd.Series, said: Since, frame: pd.DataFrame) -> pd.Series:
@@ -227,8 +227,8 @@ def convention(columns: Iterable[Iterable[str]]) -> Convention:
             if values and all(map(is_number.fullmatch, values))
         }
     most = max(map(len, numeric.values()))
-    first, *others = (marks for marks in CONVENTIONS if len(numeric[marks]) == most)
-    for other in others:
+    first, *as_good = (marks for marks in CONVENTIONS if len(numeric[marks]) == most)
+    for other in as_good:
         for k in numeric[first] & numeric[other]:
             for value in columns[k]:
                 if float(plain_digits(value, *first)) != float(plain_digits(value, *other)):

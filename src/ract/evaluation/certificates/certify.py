@@ -3,7 +3,7 @@
 A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
 recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
 bound of ``k`` in ``n``, whatever the model and whatever the search: people for whom a search ended
-without an answer count as without. So do those who would have to hand in a missing value, since
+without an answer count as without. So do those who would have to supply a missing value, since
 anyone could declare the best one. Bounds of several groups hold together, each at a confidence
 that is raised for their number (Bonferroni).
 
@@ -17,25 +17,25 @@ of its own.
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
-from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace
-from ract.data.costs import Cost
+from ract._utils.typing import Classifier, ColumnLike, TableLike
+from ract._utils.validation import INNER_SHARE, NONE, check_value
 from ract.data.encoder import Encoder
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
-from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
-from ract.recourse.common.search import Limits
+from ract.models.guarantee import sequence_people_needed
+from ract.recourse.common.search import Batch, Limits
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import RecourseProblem
+from ract.recourse.problem import KeywordsBesideBudget, RecourseProblem
 from ract.recourse.reachable import reach, reaching
 from ract.trees.fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract.trees.training import different_rows, row_hashes
@@ -44,7 +44,7 @@ WEAK = 0.2  # a bound above this, if nobody fails, says little
 
 
 def certify(
-    model: Classifier,
+    model: Classifier | RecourseProblem,
     X: TableLike,
     budget: float | None = None,
     confidence: float = 0.95,
@@ -52,23 +52,19 @@ def certify(
     *,
     max_risk: float | None = None,
     training: TableLike | None = None,
-    actions: ActionSpace | None = None,
-    desired: Label | None = None,
-    threshold: float | None = None,
-    reference: TableLike | None = None,
-    cost: str | Cost | None = None,
     max_changes: int | None = None,
     witnesses: str | Path | None = None,
     time_limit: float | None = TIME_LIMIT,
     max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
+    **problem: Unpack[KeywordsBesideBudget],
 ) -> Certificate:
     """Bound the share of a population that a model leaves without recourse.
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or RecourseProblem
         As in ``ract.find_recourse``.
     X : frame or array
         People from the population who had no part in training.
@@ -84,7 +80,7 @@ def certify(
     training : frame or array, optional
         The training table, to see whether X overlaps it. Not needed for a model that was fitted
         by ract in this process.
-    actions, desired, threshold, reference, cost, max_changes
+    max_changes : int, optional
         As in ``ract.find_recourse``.
     witnesses : path, optional
         Write an action of everyone who has one to this file. It contains the values of single
@@ -96,6 +92,8 @@ def certify(
         Nodes per person, as in ``ract.find_recourse``; with the same effect.
     n_jobs, progress
         As in ``ract.find_recourse``.
+    **problem
+        The other keywords of ``RecourseProblem``, where a bare model is given.
 
     Examples
     --------
@@ -108,25 +106,25 @@ def certify(
     """
     check_certified(confidence, max_risk)
     inside = {} if groups is None else group_masks(X, groups)
-    problem = RecourseProblem(model, actions, desired, threshold, cost, budget, reference)
-    question = problem.encoded(X)
+    asked = RecourseProblem.of(model, {**problem, "budget": budget}, "certify")
+    question = asked.encoded(X)
     question.refuse_several("A certificate")
     matrix = question.matrix
-    overlap = overlap_of(model, question.encoder, matrix, training)
+    overlap = overlap_of(asked.model, question.encoder, matrix, training)
     if overlap:
         warnings.warn(
-            f"{overlap} of {len(matrix)} people are equal to people of the training table; a bound "
-            "is for people who had no part in training.",
+            f"{overlap} of {len(matrix)} people are in the training table; a bound holds only for "
+            "people who were not used in training.",
             CertificateWarning,
             stacklevel=2,
         )
-    limits = asdict(Limits(max_changes, time_limit, n_jobs, progress, max_nodes))
-    status = reach(question, supply=False, **limits)
+    limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
+    status = reach(question, limits, supply=False)
     after = np.full(matrix.shape, np.nan)
     if witnesses is not None:
         served = np.flatnonzero(status == Status.FOUND)
         search = reaching(question, question.axes_without_supply)
-        answers = search.solve(matrix[served], question.budget, **limits)
+        answers = search.answers(Batch.of(matrix[served], question.budget, limits))
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN
     each = confidence_of_each(confidence, len(inside))
@@ -154,9 +152,8 @@ def certify(
 
 def check_certified(confidence: float, max_risk: float | None) -> None:
     """Refuse a confidence or a risk that does not lie between 0 and 1."""
-    for name, value in (("confidence", confidence), ("max_risk", max_risk)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    check_value("confidence", confidence, INNER_SHARE)
+    check_value("max_risk", max_risk, NONE, INNER_SHARE)
 
 
 def confidence_of_each(confidence: float, n_groups: int) -> float:
@@ -178,8 +175,8 @@ def check_size(counts: list[Count], max_risk: float | None) -> None:
             )
         if best > WEAK:
             warnings.warn(
-                f"{count.n_people} {who} are so few that no bound below {best:.2f} could come of "
-                "them, however much recourse there is.",
+                f"{count.n_people} {who} are too few for a bound below {best:.2f}, even if "
+                "everyone has recourse.",
                 CertificateWarning,
                 stacklevel=4,
             )

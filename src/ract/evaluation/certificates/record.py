@@ -17,12 +17,14 @@ import numpy as np
 from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
 from ract._utils.printable import html_table
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Label
+from ract._utils.validation import as_python
 from ract._utils.version import __version__
 from ract.io.strict_json import MOST_JSON, parse_object
 from ract.io.values import LARGEST_WHOLE
-from ract.models.guarantee import clopper_pearson_upper, percent_up
+from ract.models.guarantee import percent_up
 from ract.recourse.plan import exact_number
 from ract.trees.fingerprint import canonical_json
 
@@ -37,7 +39,7 @@ NOT_READ = ("search.time_limit", "search.max_nodes", "none_sample", "seed")
 
 
 class CertificateWarning(UserWarning):
-    """A certificate is weaker than it looks; the message says why."""
+    """A certificate holds for fewer people, or proves less, than it may seem."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,9 @@ class Certificate:
     def __str__(self) -> str:
         return self.describe()
 
+    def __repr__(self) -> str:
+        return f"Certificate: {self.describe().splitlines()[0]}"
+
     def _repr_html_(self) -> str:
         counts = [("everyone", self.everyone), *((count.group, count) for count in self.groups)]
         rows = [(name, *count.numbers, percent_up(count.risk_bound)) for name, count in counts]
@@ -176,23 +181,25 @@ class Certificate:
         record: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         record["groups"] = list(record["groups"])
         for count in [record["everyone"], *record["groups"]]:
-            count["group"] = json_label(count["group"])
+            count["group"] = as_python(count["group"])
             count["people"] = count.pop("n_people")  # its name in files of this format
         record["budget"] = None if math.isinf(self.budget) else self.budget
         return {**record, "digest": record_digest(record)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
-        """Read a record; ``verify`` finds out whether it is as it was written."""
+        """Read a record; use ``verify`` to check it."""
         if not isinstance(record, dict) or record.get("format") not in (FORMAT, EARLIER):
             raise InvalidData(f"This is not a {FORMAT!r}.")
         try:
             canonical_json(record)  # is JSON at all
-            own = _entries(record)
-            own["everyone"] = _count(own["everyone"])
-            own["groups"] = tuple(_count(count) for count in own["groups"])
-            own["budget"] = math.inf if own["budget"] is None else own["budget"]
-            certificate = cls(**own)
+            entries = _entries(record)
+            entries["everyone"] = _count(entries["everyone"])
+            if not isinstance(entries["groups"], list):
+                raise ValueError("its groups are no list")
+            entries["groups"] = tuple(_count(count) for count in entries["groups"])
+            entries["budget"] = math.inf if entries["budget"] is None else entries["budget"]
+            certificate = cls(**entries)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
         if not (
@@ -207,7 +214,7 @@ class Certificate:
         return certificate
 
     def save(self, path: str | Path) -> None:
-        """Write the record as a JSON file, whole or not at all."""
+        """Write the record atomically as a JSON file."""
         write_whole(Path(path), json.dumps(self.to_dict(), indent=2) + "\n")
 
     @classmethod
@@ -263,17 +270,18 @@ def not_read(record: dict[str, Any]) -> list[str]:
 
 def _entries(record: dict[str, Any]) -> dict[str, Any]:
     """The entries of a record as they are named now; a ValueError for one that is no entry."""
-    own = {name: value for name, value in record.items() if name not in ("format", "digest")}
+    entries = {name: value for name, value in record.items() if name not in ("format", "digest")}
     if record["format"] == EARLIER:
-        search, drawn = own.pop("search"), (own.pop("none_sample", 0), own.pop("seed", 0))
+        search = entries.pop("search")
+        drawn = entries.pop("none_sample", 0), entries.pop("seed", 0)
         if not (_is_earlier_search(search) and all(map(is_count, drawn))):
             raise ValueError("a value in it is not possible")
-        own = {"witnesses": None, **own, "max_changes": search["max_changes"]}
+        entries = {"witnesses": None, **entries, "max_changes": search["max_changes"]}
     expected = {entry.name for entry in fields(Certificate)}
-    if own.keys() != expected:
-        odd = sorted(own.keys() ^ expected)
+    if entries.keys() != expected:
+        odd = sorted(entries.keys() ^ expected)
         raise ValueError(f"{odd[0]!r} is {'missing' if odd[0] in expected else 'no entry'}")
-    return own
+    return entries
 
 
 def _is_earlier_search(search: object) -> bool:
@@ -310,8 +318,3 @@ def _is_amount(value: object) -> bool:
 
 def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0 < value < 1
-
-
-def json_label(label: Label | None) -> Label | None:
-    """A label as JSON holds it."""
-    return label.item() if isinstance(label, np.generic) else label

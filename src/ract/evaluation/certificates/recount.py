@@ -9,7 +9,7 @@ a witness file everyone is searched for again.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -42,7 +42,7 @@ class Recount:
     def by_search(self, rows: np.ndarray | None = None) -> np.ndarray:
         """Everyone's status, or that of the people in some rows, by the exact search."""
         question = self.question if rows is None else self.question.of_rows(rows)
-        return reach(question, supply=False, **asdict(self.limits))
+        return reach(question, self.limits, supply=False)
 
     def by_witnesses(self, witnesses: np.ndarray) -> np.ndarray:
         """Everyone's status; an InvalidFile for an action that does not stand."""
@@ -60,9 +60,9 @@ class Recount:
         )  # fmt: skip
         if wrong is not None:
             raise InvalidFile(f"the action of row {rows[acted][wrong[0]]} fails: {wrong[1]}")
-        kept = question.keeps_rules(rows[acted], values[acted])
-        if not kept.all():
-            row = rows[acted][kept.argmin()]
+        allowed = question.keeps_rules(rows[acted], values[acted])
+        if not allowed.all():
+            row = rows[acted][allowed.argmin()]
             raise InvalidFile(f"the action of row {row} fails: it breaks a rule between features")
         status = np.full(len(people), Status.ACCEPTED, np.int8)
         status[rows[acted]] = Status.FOUND

@@ -18,16 +18,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract._utils.errors import InvalidData, InvalidFile
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import COUNT, as_python, check_value
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.certify import check_certified, confidence_of_each, overlap_of
 from ract.evaluation.certificates.record import (
     Certificate,
     Count,
-    is_count,
-    json_label,
     not_read,
     read_record,
     record_digest,
@@ -35,7 +35,6 @@ from ract.evaluation.certificates.record import (
 from ract.evaluation.certificates.recount import Recount, contradiction, is_without
 from ract.evaluation.certificates.verification import NOBODY_CAN, Verification
 from ract.evaluation.certificates.witnesses import read_witnesses
-from ract.models.guarantee import clopper_pearson_upper
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
@@ -59,7 +58,7 @@ _OPTIONAL = {
 
 def verify(
     certificate: Certificate | dict[str, Any] | str | Path,
-    model: Classifier | None = None,
+    model: Classifier | RecourseProblem | None = None,
     X: TableLike | None = None,
     *,
     groups: str | ColumnLike | None = None,
@@ -108,7 +107,7 @@ def verify(
         Of the searches.
     **problem
         The rest of the question: the keywords of ``RecourseProblem``, as they were given to
-        ``certify``.
+        ``certify``; none if a problem is given.
 
     Returns
     -------
@@ -132,8 +131,7 @@ def verify(
     """
     refuse_unknown_keywords("verify", problem, frozenset(PROBLEM_KEYWORDS))
     check_certified(confidence, None)
-    if not is_count(none_sample):
-        raise InvalidSpec(f"none_sample must be a whole number of 0 or more, got {none_sample!r}.")
+    check_value("none_sample", none_sample, COUNT)
     record = certificate
     if isinstance(record, Certificate):
         record = record.to_dict()
@@ -144,13 +142,14 @@ def verify(
     except InvalidData as damage:
         return Verification(("record",), {"record": str(damage)})
     check = _Check.of(record, stated)
-    question = None if model is None else check.model(model, X, problem)
+    asked = None if model is None else RecourseProblem.of(model, problem, "verify")
+    question = None if asked is None else check.model(asked, X)
     if X is not None:
         check.people(X)
     shown = None if witnesses is None else check.file(witnesses)
-    if model is not None and question is not None and X is not None and not check.problems:
+    if asked is not None and question is not None and X is not None and not check.problems:
         check.asked(question.budget, confidence, max_changes)
-        check.training(overlap_of(model, question.encoder, question.matrix, training))
+        check.training(overlap_of(asked.model, question.encoder, question.matrix, training))
         if search and not check.problems:
             limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
             inside = None if groups is None else group_masks(X, groups)
@@ -186,24 +185,21 @@ class _Check:
         every_silent = frozenset({*silent, *not_read(record)})
         return cls(stated, {"record": wrong} if wrong else {}, left | silent, every_silent)
 
-    def model(
-        self, model: Classifier, X: TableLike | None, problem: ProblemKeywords
-    ) -> Question | None:
+    def model(self, asked: RecourseProblem, X: TableLike | None) -> Question | None:
         """Compare the model and its costs; the question to it, if it is the one."""
         self._done("model", ["model"])
-        reference = problem.get("reference")
         # Models of ours know their features without a table.
-        known: Any = X if reference is None else reference
-        people = reference if X is None else X
-        actions, desired = problem.get("actions"), problem.get("desired")
-        threshold = problem.get("threshold")
-        tree = read_model(model, known, actions, desired=desired, threshold=threshold)
+        known: Any = X if asked.reference is None else asked.reference
+        people = asked.reference if X is None else X
+        tree = read_model(
+            asked.model, known, asked.actions, desired=asked.desired, threshold=asked.threshold
+        )
         if model_fingerprint(tree) != self.stated.model:
             self.problems["model"] = "it decides otherwise, or its rules for actions differ."
             return None
-        fitted, question = getattr(model, "cost_", None), None
+        fitted, question = getattr(asked.model, "cost_", None), None
         if people is not None:
-            question = RecourseProblem(model, **problem).encoded(people)
+            question = asked.encoded(people)
             fitted = question.cost
         if fitted is not None and cost_fingerprint(fitted) != self.stated.cost:
             self.problems["model"] = "its costs of actions differ."
@@ -302,7 +298,7 @@ class _Check:
         if inside is None and stated.groups:
             self.open["groups"] = "the groups were not given"
         else:
-            names = [json_label(group) for group in inside or ()]
+            names = [as_python(group) for group in inside or ()]
             listed = [count.group for count in stated.groups]
             if not _same_labels(listed, names):
                 return f"the record has the groups {listed!r} and not {names!r}."

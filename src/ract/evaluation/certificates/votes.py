@@ -18,6 +18,7 @@ the walk's end is found by halving.
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Unpack
@@ -26,12 +27,14 @@ import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, TableLike
 from ract.evaluation.certificates.certify import check_certified
-from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
+from ract.models.guarantee import most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.reachable import reach
@@ -97,7 +100,7 @@ class RecourseGuarantee:
 
 
 def guarantee_recourse(
-    model: Classifier,
+    model: Classifier | RecourseProblem,
     X: TableLike,
     max_risk: float,
     confidence: float = 0.95,
@@ -111,7 +114,7 @@ def guarantee_recourse(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or RecourseProblem
         A forest or booster of ract's, an imported model, or any that ``read_model`` takes. A tree
         of ract's gets its guarantee while it is fitted (parameter ``confidence``).
     X : frame or array
@@ -123,7 +126,8 @@ def guarantee_recourse(
         As in ``ract.find_recourse``. People for whom the search ends early count as without
         recourse, and so do people who would have to supply a missing value.
     **problem
-        The keywords of ``RecourseProblem`` except the threshold, which is what is lowered.
+        The keywords of ``RecourseProblem`` except the threshold, which is what is lowered; none if
+        a problem is given.
 
     Examples
     --------
@@ -137,12 +141,16 @@ def guarantee_recourse(
     check_certified(confidence, max_risk)
     allowed = frozenset({*PROBLEM_KEYWORDS} - {"threshold"})
     refuse_unknown_keywords("guarantee_recourse", problem, allowed)
-    question = RecourseProblem(model, **problem).encoded(X)
+    asked = RecourseProblem.of(model, problem, "guarantee_recourse")
+    if asked.threshold is not None:
+        raise InvalidSpec("guarantee_recourse chooses the threshold; leave it out of the problem.")
+    classifier: Classifier = asked.model
+    question = asked.encoded(X)
     question.refuse_rules("A certificate")
     matrix, trees = question.matrix, question.ensemble
-    is_ours = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
+    is_ours = hasattr(classifier, "ensemble_")  # one of ract's classifiers, or an imported one
     by_votes = is_ours and trees.combine == "votes" and trees.n_trees > 1
-    if isinstance(model, RecourseTreeClassifier):
+    if isinstance(classifier, RecourseTreeClassifier):
         raise InvalidSpec(
             "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
             "with min_recourse and confidence, which relabels its leaves."
@@ -156,7 +164,8 @@ def guarantee_recourse(
             f"{confidence:g}: {needed} are needed even if all of them have recourse."
         )
 
-    highest = _threshold_of(model)
+    highest = _threshold_of(classifier)
+    limits = Limits(None, time_limit, n_jobs, progress)
 
     def ensemble(step: int) -> TreeEnsemble:
         if by_votes:
@@ -165,15 +174,14 @@ def guarantee_recourse(
             return trees
         threshold = highest * step / STEPS
         if is_ours:
-            return _lowered(model, trees, threshold)
-        known, actions = problem.get("reference"), problem.get("actions")
-        known, desired = X if known is None else known, problem.get("desired")
-        return read_model(model, known, actions, desired=desired, threshold=threshold).ensemble
+            return _lowered(classifier, trees, threshold)
+        known, given = X if asked.reference is None else asked.reference, asked.desired
+        tree = read_model(classifier, known, asked.actions, desired=given, threshold=threshold)
+        return tree.ensemble
 
     def n_without(step: int) -> int:
         """How many people are without recourse at a step of the sequence; nobody at step 0."""
-        limits = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
-        status = reach(question.by(ensemble(step)), supply=False, **limits)
+        status = reach(question.by(ensemble(step)), limits, supply=False)
         return int((~np.isin(status, (Status.ACCEPTED, Status.FOUND))).sum())
 
     last = int(trees.cutoff) if by_votes else STEPS
@@ -187,7 +195,7 @@ def guarantee_recourse(
         counted = failures if step == last else tolerated
         bound = clopper_pearson_upper(counted, n, confidence)
     return RecourseGuarantee(
-        model=_with_trees(model, chosen) if is_ours else model,
+        model=_with_trees(classifier, chosen) if is_ours else classifier,
         votes_needed=step if by_votes else None,
         threshold=None if by_votes else highest * step / STEPS,
         max_risk=max_risk,
@@ -210,16 +218,9 @@ def _threshold_of(model: Classifier) -> float:
 
 def _last_that_passes(passes: Callable[[int], bool], last: int) -> int:
     """The last step that passes of those from 1 to last, or 0; once one fails, all after it do."""
-    low, high = 0, last
     if passes(last):
         return last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if passes(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect_left(range(1, last), True, key=lambda step: not passes(step))
 
 
 def _with_trees(model: Classifier, trees: TreeEnsemble) -> Classifier:

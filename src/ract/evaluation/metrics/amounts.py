@@ -10,7 +10,7 @@ limits nothing, the rule is measured on a table of people.
 
 The target of a number is round when it is a multiple of 10^(floor(log10 of the change) - 1):
 larger changes come in larger steps. Columns of 0 and 1 and
-categories have neither size nor roundness, nor have values that are handed in.
+categories have neither size nor roundness, nor have values that are supplied.
 """
 
 from __future__ import annotations
@@ -60,39 +60,39 @@ class Amounts:
         low, lower, median, upper, high = levels
         return cls(tuple(axes), median, upper - lower, low, high)
 
-    def largest_change(self, own: np.ndarray) -> np.ndarray:
+    def largest_change(self, start: np.ndarray) -> np.ndarray:
         """How far each number may move (people x axes); inf where it has no size.
 
         Parameters
         ----------
-        own : float (people, axes)
+        start : float (people, axes)
             Own values of numbers.
         """
-        half = HALF * np.fmax(np.abs(own), np.abs(self.median))
+        half = HALF * np.fmax(np.abs(start), np.abs(self.median))
         spread = np.where(self.spread > 0, self.spread, np.inf)
         limit = np.maximum(self._step, np.fmin(half, spread))
-        has_size = np.array([axis.feature.kind in ("continuous", "integer") for axis in self.axes])
+        has_size = np.array([axis.feature.is_number for axis in self.axes])
         for a, axis in enumerate(self.axes):
-            room = axis.feature.room(own[:, a])
+            room = axis.feature.room(start[:, a])
             limit[:, a] = np.where(np.isfinite(room), room, limit[:, a])
-        return np.where(has_size & ~np.isnan(own), limit, np.inf)
+        return np.where(has_size & ~np.isnan(start), limit, np.inf)
 
     @property
     def _step(self) -> np.ndarray:
         return np.array([1.0 if axis.feature.kind == "integer" else 0.0 for axis in self.axes])
 
-    def furthest(self, own: np.ndarray, target: np.ndarray) -> np.ndarray:
+    def furthest(self, start: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Where people end who do as much more as is usual (people x axes).
 
         Beyond the target in its direction, up to the first or last percentile; the target itself
-        where it is there already, where nothing changes or where a value is handed in.
+        where it is there already, where nothing changes or where a value is supplied.
         """
-        up, down = target > own, target < own  # both False where a value is missing
+        up, down = target > start, target < start  # both False where a value is missing
         far = np.where(up, np.fmax(target, self.highest), target)
         return np.where(down, np.fmin(target, self.lowest), far)
 
 
-def is_round(own: np.ndarray, target: np.ndarray) -> np.ndarray:
+def is_round(start: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Whether targets are multiples of their steps; also where nothing changes.
 
     Examples
@@ -102,7 +102,7 @@ def is_round(own: np.ndarray, target: np.ndarray) -> np.ndarray:
     >>> is_round(np.array([0.59, 0.59]), np.array([0.5, 0.4831]))
     array([ True, False])
     """
-    change = np.abs(target - own)
+    change = np.abs(target - start)
     moved = change > 0
     # 12 digits: a change of 1000 minus the last bit is a change of 1000.
     digits = [float(f"{value:.12g}") for value in np.where(moved, change, 1.0).ravel()]

@@ -8,7 +8,7 @@ percentile.
                       every point here, in every combination with the other changes
 
 Ordered categories (those that may only rise or fall) go further to the categories beyond;
-unordered ones, 0 and 1, and values that are handed in have nothing beyond.
+unordered ones, 0 and 1, and values that are supplied have nothing beyond.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class Further:
             goes = np.flatnonzero(rng.random(n_points) < 0.5)
             goes = goes[goes > 0]
             if axis.is_categorical:
-                others = np.flatnonzero(self.beyond[i, columns])
-                if len(others):
+                options = np.flatnonzero(self.beyond[i, columns])
+                if len(options):
                     place = np.array(columns)
                     points[np.ix_(goes, place)] = 0.0
-                    points[goes, place[rng.choice(others, len(goes))]] = 1.0
+                    points[goes, place[rng.choice(options, len(goes))]] = 1.0
                 continue
             target, far = self.target[i, columns[0]], self.far[i, a]
             if far != target and not np.isnan(target):

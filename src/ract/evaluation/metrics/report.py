@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract._utils.typing import Classifier, ColumnLike, TableLike
+from ract._utils.typing import ColumnLike, TableLike
 from ract.data.costs import within
 from ract.data.groups import MetricColumn, Metrics
 from ract.evaluation.outcomes import bad_of
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
-from ract.recourse.problem import own_budget
+from ract.recourse.problem import ModelLike, bare_model, own_budget
 from ract.recourse.result import Recourse
 
 
 def recourse_report(
-    model: Classifier,
+    model: ModelLike,
     X: TableLike,
     y: ColumnLike | None = None,
     *,
@@ -76,7 +76,8 @@ def recourse_report(
     13     False     433  0.998  0.987   1.0
     23      True     167  1.000  0.978   1.0
     """
-    asked = {"explain": False, "strict": True, **options, "reference": reference}
+    model, options = bare_model(model, {"reference": reference, **options})
+    asked = {"explain": False, "strict": True, **options}
     recourse = find_recourse(model, X, **(asked | {"budget": np.inf}))
     columns = columns_of(recourse, y, own_budget(model, options.get("budget")))
     if effects is not None:

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ract._utils.typing import Classifier, TableLike
+from ract._utils.typing import TableLike
 from ract.recourse.common.by_pattern import refuse_missing_values
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
-from ract.recourse.problem import PROBLEM_KEYWORDS
+from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, bare_model
 from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
 
@@ -26,7 +26,7 @@ from ract.recourse.result import Recourse
 QUICK = {*PROBLEM_KEYWORDS, "max_changes", "n_jobs", "progress", "time_limit"}
 
 
-def recourse_ratio(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def recourse_ratio(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of people who are accepted or have an action within the budget (the paper's ratio).
 
     People whose cheapest action only supplies missing values count as without recourse.
@@ -52,30 +52,31 @@ def recourse_ratio(model: Classifier, X: TableLike, y: object = None, **options:
     return float(np.mean(served(model, X, **options)))
 
 
-def recourse_risk(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def recourse_risk(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of people without an action within the budget: 1 minus ``recourse_ratio``."""
     return 1.0 - recourse_ratio(model, X, **options)
 
 
-def served(model: Classifier, X: TableLike, **options: Any) -> np.ndarray:
+def served(model: ModelLike, X: TableLike, **options: Any) -> np.ndarray:
     """Who is accepted or has an action within the budget; those of unknown status have none.
 
-    Nor do those whose cheapest action only hands in missing values.
+    Nor do those whose cheapest action only supplies missing values.
     """
+    model, options = bare_model(model, options)
     if set(options) <= QUICK and options.get("cost") is None and not _may_supply(model, options):
         return has_recourse(model, X, strict=True, **options)
     return np.asarray(_plans(model, X, options).within_budget)
 
 
-def _may_supply(model: Classifier, options: dict[str, Any]) -> bool:
-    """Whether some feature lets people hand in a missing value."""
+def _may_supply(model: ModelLike, options: dict[str, Any]) -> bool:
+    """Whether some feature lets people supply a missing value."""
     space = options.get("actions")
     if space is None and hasattr(model, "encoder_"):
         space = model.encoder_.space
     return any(feature.may_supply for feature in space or ())
 
 
-def validity(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def validity(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of refused people for whom there is an action, whatever it costs.
 
     With ``budget`` the share of refused people with an action within it. NaN if nobody is
@@ -85,7 +86,7 @@ def validity(model: Classifier, X: TableLike, y: object = None, **options: Any) 
     return _mean(recourse.found[~recourse.accepted])
 
 
-def mean_cost(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def mean_cost(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Mean cost of the actions of refused people who have one, whatever it costs.
 
     NaN if nobody has one.
@@ -94,14 +95,14 @@ def mean_cost(model: Classifier, X: TableLike, y: object = None, **options: Any)
     return _mean(recourse.cost[recourse.found])
 
 
-def sparsity(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def sparsity(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Mean number of features that the actions of refused people change."""
     recourse = _plans(model, X, {"budget": np.inf, **options})
     return _mean(recourse.n_changes[recourse.found])
 
 
 def outlier_score(
-    model: Classifier,
+    model: ModelLike,
     X: TableLike,
     y: object = None,
     *,
@@ -120,6 +121,8 @@ def outlier_score(
     reference : frame or array, optional
         People from whom the isolation forest learns; X by default.
     """
+    model, options = bare_model(model, options)
+    reference = options.pop("reference", reference)
     recourse = _plans(model, X, {"budget": np.inf, "reference": reference, **options})
     refuse_missing_values(recourse.encoder.axes, "Outlier scores")
     known = recourse.before if reference is None else recourse.encoder.matrix(reference)
@@ -127,13 +130,13 @@ def outlier_score(
     return _mean(-Plausibility().fit(known).score(after)) if len(after) else float("nan")
 
 
-def plausibility(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
+def plausibility(model: ModelLike, X: TableLike, y: object = None, **options: Any) -> float:
     """Minus ``outlier_score``, so that larger is better."""
     return -outlier_score(model, X, **options)
 
 
 def causal_validity(
-    model: Classifier,
+    model: ModelLike,
     X: TableLike,
     y: object = None,
     *,
@@ -153,8 +156,9 @@ def causal_validity(
     return _mean(recourse.found[~recourse.accepted])
 
 
-def _plans(model: Classifier, X: TableLike, options: dict[str, Any]) -> Recourse:
-    return find_recourse(model, X, **{"explain": False, "strict": True, **options})
+def _plans(model: ModelLike, X: TableLike, options: dict[str, Any]) -> Recourse:
+    model, options = bare_model(model, {"explain": False, "strict": True, **options})
+    return find_recourse(model, X, **options)
 
 
 def _mean(values: np.ndarray) -> float:

@@ -24,6 +24,7 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
+from ract._utils.validation import AT_LEAST_ONE, check_value, one_of
 from ract.data.actions import ActionSpace
 from ract.data.groups import MetricColumn, Metrics
 from ract.evaluation.metrics.amounts import Amounts, is_round
@@ -167,11 +168,9 @@ def sendable(
     >>> bool(sent.share <= sent.share_of("few", "safe"))
     True
     """
-    if safety not in ("auto", "proved", "sampled"):
-        raise InvalidSpec(f"safety must be 'auto', 'proved' or 'sampled', got {safety!r}.")
-    for name, count in (("n_points", n_points), ("max_changes", max_changes)):
-        if count < 1:
-            raise InvalidSpec(f"{name} must be 1 or more, got {count!r}.")
+    check_value("safety", safety, one_of("auto", "proved", "sampled"))
+    check_value("n_points", n_points, AT_LEAST_ONE)
+    check_value("max_changes", max_changes, AT_LEAST_ONE)
     if plans is not None:
         letters = Letters.of_table(model, X, plans, actions, desired, reference, safety)
     else:
@@ -214,7 +213,7 @@ class _Judged:
         return self._spread((~(np.abs(self.target - self.start) > most)).all(axis=1), False)
 
     def rounds(self) -> np.ndarray:
-        numbers = [axis.feature.kind in ("continuous", "integer") for axis in self.axes]
+        numbers = [axis.feature.is_number for axis in self.axes]
         start, target = self.start[:, numbers], self.target[:, numbers]
         return self._spread((is_round(start, target) | np.isnan(start)).all(axis=1), False)
 
@@ -264,15 +263,15 @@ def _counted(
     failed = [", ".join(np.array(checks)[~passed]) for passed in passes]
     people["fails"] = np.where(judged.found, np.array(failed, dtype=object), "plan")
 
-    def among_all(values: np.ndarray) -> np.ndarray:
+    def for_everyone(values: np.ndarray) -> np.ndarray:
         full = np.zeros(len(letters.refused), bool)
         full[rows] = values
         return full
 
     shares = {SENDABLE: people[SENDABLE], ASIDE: np.all(aside, axis=1), HAS_PLAN: judged.found}
-    counted = [MetricColumn(name, among_all(of), letters.refused) for name, of in shares.items()]
+    counted = [MetricColumn(name, for_everyone(of), letters.refused) for name, of in shares.items()]
     planned = letters.refused & letters.found
-    counted += [MetricColumn(name, among_all(columns[name]), planned) for name in checks]
+    counted += [MetricColumn(name, for_everyone(columns[name]), planned) for name in checks]
     metrics = Metrics.of(counted, letters.people, groups).table(confidence)
     return Sendable(pd.DataFrame(people, index=letters.labels[rows]), metrics)
 

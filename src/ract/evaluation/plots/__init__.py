@@ -10,7 +10,7 @@ Examples
 'cost of the cheapest plan'
 >>> person = int(recourse.found.argmax())
 >>> PlanDisplay.from_recourse(recourse, person, ax=Figure().subplots()).ax_.get_xlabel()
-'shaded: values that are proved to serve as well'
+'shaded: values that are proved to be accepted too'
 >>> ax = plot_tree(tree, ax=Figure().subplots())
 >>> len(ax.texts) == len(tree.ensemble_.feature)
 True

@@ -59,12 +59,12 @@ class AdoptionDisplay(Display):
         table = self.curve.to_frame()
         x, y = table["share"], table["holds"]
         error = [y - table["low"], table["high"] - y]
-        label = "plans that hold after training again"
+        label = "plans that hold after retraining"
         ax.errorbar(x, y, yerr=error, fmt="o-", color=LINE, capsize=3, label=label)
         ax.plot(x, table["bad rate"], "s-", color=UNDESIRED, label="bad rate of the accepted")
         ax.set(xlabel="share of people with plans who follow them", ylim=(0, 1.02))
         ax.set(ylabel="share of plans, or of the accepted")
-        ax.set_title("When many people act and the model is trained again")
+        ax.set_title("When many people act and the model is retrained")
         self._percent(ax.xaxis, ax.yaxis)
         self._legend()
 
@@ -171,7 +171,7 @@ class TradeoffDisplay(Display):
         score: str = "AUC",
         **options: Any,
     ) -> Self:
-        """Measure and draw; options are those of ``ract.evaluation.tradeoff.tradeoff_curve``."""
+        """Measure and draw; options are those of ``ract.evaluation.tradeoff_curve``."""
         return cls.from_curve(tradeoff_curve(estimator, X, y, **options), ax=ax, score=score)
 
     def plot(self, *, ax: Axes | None = None, score: str = "AUC") -> Self:
@@ -190,7 +190,7 @@ class TradeoffDisplay(Display):
         line: dict[str, Any] = {"ecolor": QUIET, "elinewidth": 0.8, "lw": 1, "ms": 5, "zorder": 2}
         ax.errorbar(x, y, y_error, x_error, fmt="o-", color=LINE, **line)
         ring: dict[str, Any] = {"ms": 10, "mfc": "none", "mec": RECOURSE, "mew": 2, "zorder": 3}
-        ax.plot(x[front], y[front], "o", label="nothing better in both", **ring)
+        ax.plot(x[front], y[front], "o", label="Pareto front", **ring)
         for value, at_x, at_y in zip(table[self.curve.param], x, y, strict=True):
             text = f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
             ax.annotate(text, (at_x, at_y), (4, 5), textcoords="offset points", fontsize=8)

@@ -164,7 +164,7 @@ class PlanDisplay(Display):
         if np.isfinite(self.plan.budget):
             title += f" of a budget of {self.plan.budget:.3g}"
         ax.set(xlim=(FIRST, LAST), ylim=(len(changes) - 0.4, -0.6), title=title)
-        ax.set_xlabel("shaded: values that are proved to serve as well")
+        ax.set_xlabel("shaded: values that are proved to be accepted too")
         return self
 
 
@@ -223,7 +223,7 @@ class LeversDisplay(Display):
         ax.barh(place, self.levers.plans.cost[rows], color=LINE, height=0.5)
         ax.set_yticks(place, [" +\n".join(self.levers.sets[k]) for k in rows])
         self._mark_budget(self.levers.plans.budget)
-        title = f"Person {self.person}: {len(rows)} way{'s' * (len(rows) != 1)}"
+        title = f"Person {self.person}: {len(rows)} sufficient set{'s' * (len(rows) != 1)}"
         if undecided := len(self.levers.undecided.get(self.person, ())):
             title += f", {undecided} sets undecided"
         ax.set(xlim=(0, None), ylim=(len(rows) - 0.5, -0.5), title=title)

@@ -29,7 +29,7 @@ class GroupDisplay(Display):
     Parameters
     ----------
     report : DataFrame
-        Of ``ract.evaluation.metrics.recourse_report`` with groups.
+        Of ``ract.evaluation.recourse_report`` with groups.
     """
 
     def __init__(self, report: pd.DataFrame) -> None:
@@ -47,7 +47,7 @@ class GroupDisplay(Display):
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Measure and draw; options are those of ``ract.evaluation.metrics.recourse_report``."""
+        """Measure and draw; options are those of ``ract.evaluation.recourse_report``."""
         report = recourse_report(model, X, y, groups=groups, **options)
         return cls(report).plot(metric=metric, ax=ax)
 
@@ -92,7 +92,7 @@ class SendableDisplay(Display):
 
     @classmethod
     def from_sendable(cls, sent: Sendable, *, ax: Axes | None = None) -> Self:
-        """Draw what ``ract.evaluation.metrics.sendable`` found.
+        """Draw what ``ract.evaluation.sendable`` found.
 
         Parameters
         ----------

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ract.evaluation.plots.style import DESIRED, RECOURSE, SPLIT, UNDESIRED, Axes, pyplot
-from ract.evaluation.text import FittedModel, Words
+from ract.evaluation.text import Words
+from ract.trees.readers.model import FittedTrees
 
 
 def plot_tree(
-    model: FittedModel,
+    model: FittedTrees,
     *,
     tree: int = 0,
     max_depth: int | None = None,

@@ -12,9 +12,9 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
-from ract._utils.printable import html_table
-from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.printable import html_table, printable
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import with_everyone
 from ract.evaluation.certificates import Certificate, certify
@@ -29,7 +29,7 @@ from ract.recourse.calibration import LastingCurve
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.plan import Obstacle
-from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, own_budget
+from ract.recourse.problem import ProblemKeywords, RecourseProblem, own_budget
 from ract.recourse.result import Recourse
 
 
@@ -48,7 +48,7 @@ class Audit:
     certificate : Certificate
         On all of them.
     metrics : DataFrame
-        As ``ract.evaluation.metrics.recourse_report``.
+        As ``ract.evaluation.recourse_report``.
     costs : DataFrame
         How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan at
         any cost, or with one that only supplies missing values. If a population in parts has more
@@ -109,7 +109,7 @@ class Audit:
         ----------
         templates : path, optional
             A folder of Jinja2 templates to use instead of those of the same name in
-            ``ract/report/templates``.
+            ``ract/evaluation/report/templates``.
 
         Raises
         ------
@@ -119,8 +119,11 @@ class Audit:
         return page(self, templates)
 
     def save(self, path: str | Path, templates: str | Path | None = None) -> None:
-        """Write the page (see ``to_html``), whole or not at all."""
+        """Write the page (see ``to_html``) atomically."""
         write_whole(path, self.to_html(templates))
+
+    def __repr__(self) -> str:
+        return f"{printable(self.title)}: {self.certificate.describe().splitlines()[0]}"
 
     def _repr_html_(self) -> str:
         """The findings in short; ``save`` writes the page."""
@@ -128,12 +131,11 @@ class Audit:
         rows = list(whole[["metric", "people", "value"]].itertuples(index=False, name=None))
         if (sent := self.sendable) is not None:
             rows.insert(0, ("plans that can be sent", len(sent.people), sent.share))
-        caption = f"{self.title}: {self.certificate.describe().splitlines()[0]}"
-        return html_table(caption, ("metric", "people", "value"), rows)
+        return html_table(repr(self), ("metric", "people", "value"), rows)
 
 
 def audit(
-    model: Classifier,
+    model: Classifier | RecourseProblem,
     X: TableLike,
     y: ColumnLike | None = None,
     *,
@@ -154,7 +156,8 @@ def audit(
 
     Parameters
     ----------
-    model, X, y
+    model : fitted classifier or RecourseProblem
+    X, y
         As in ``recourse_report``; bounds are for people who had no part in training.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
@@ -167,7 +170,7 @@ def audit(
         of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
         Models trained on other people, which say which plans last; as in
-        ``ract.evaluation.metrics.sendable``.
+        ``ract.evaluation.sendable``.
     certificate : Certificate, optional
         A certificate of the whole population, as ``ract.apps.distributed`` makes it, if X is a
         sample of it.
@@ -179,7 +182,7 @@ def audit(
     time_limit, n_jobs, progress
         As in ``ract.find_recourse``.
     **problem
-        The keywords of ``RecourseProblem``.
+        The keywords of ``RecourseProblem``, where a bare model is given.
 
     Examples
     --------
@@ -190,15 +193,14 @@ def audit(
     >>> found.n_people, found.to_html()[:15]
     (500, '<!doctype html>')
     """
-    refuse_unknown_keywords("audit", problem, frozenset(PROBLEM_KEYWORDS))
-    if max_people is not None and max_people < 1:
-        raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
-    budget = problem.pop("budget", None)
+    check_value("max_people", max_people, NONE, AT_LEAST_ONE)
+    asked = RecourseProblem.of(model, problem, "audit")
+    classifier, budget = asked.model, asked.budget
     how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
-    how |= problem
+    how |= {name: value for name, value in asked.keywords.items() if name != "budget"}
     if certificate is None:
-        certificate = certify(model, X, budget, confidence, groups, training=training, **how)
-    most, n_people = own_budget(model, budget), read_table(X).n_rows
+        certificate = certify(classifier, X, budget, confidence, groups, training=training, **how)
+    most, n_people = own_budget(classifier, budget), read_table(X).n_rows
     if most != certificate.budget:
         raise InvalidSpec(
             f"The certificate is for a budget of {certificate.budget:g}, the audit for {most:g}."
@@ -209,15 +211,15 @@ def audit(
         if groups is not None and not isinstance(groups, str):
             groups = np.asarray(groups)[rows]
     accepted = certificate.share_accepted
-    plans = plans_of_letters(model, X, budget=most, strict=True, **how)
+    plans = plans_of_letters(classifier, X, budget=most, strict=True, **how)
     counts = Counts.of(
-        model, X, y, most, groups=groups, judge=judge, accepted=accepted, plans=plans, **how
+        classifier, X, y, most, groups=groups, judge=judge, accepted=accepted, plans=plans, **how
     )
     shown: dict[str, Any] = {"groups": groups, "others": others, "confidence": confidence}
     sent, lending = sendable(plans, reference=training, **shown), None
-    found = audit_of(counts, model, certificate, confidence, title, judge, **how)
+    found = audit_of(counts, classifier, certificate, confidence, title, judge, **how)
     if judge is not None and y is not None:
-        lending = book(model, X, y, judge, **shown, budget=most, **how)
+        lending = book(classifier, X, y, judge, **shown, budget=most, **how)
     return replace(found, sendable=sent, book=lending)
 
 

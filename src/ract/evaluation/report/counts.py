@@ -37,7 +37,7 @@ class Counts:
     Parameters
     ----------
     n_people, n_without, n_supplied : int
-        How many there are, have no plan within the budget, and have one that only hands in values.
+        How many there are, have no plan within the budget, and have one that only supplies values.
     metrics : Metrics
     costs : Points
         Of plans at any cost, 0 of those who are accepted; who has none is not among them.
@@ -88,7 +88,7 @@ class Counts:
         Parameters
         ----------
         model, people, y, budget, groups, judge
-            As in ``ract.evaluation.report.audit``.
+            As in ``ract.audit``.
         accepted : float
             Share of everybody whom the model accepts, for the judge.
         plausibility : bool

@@ -116,13 +116,13 @@ def _values(source: Source, counts: np.ndarray) -> np.ndarray:
     both = np.empty((len(counts), 2))
     if ensemble.combine == "mean" and ensemble.against is not None:
         each = (ensemble.value, ensemble.against)
-        own, other = (_summed_up(source, one * counts) / counts for one in each)
+        of_desired, other = (_summed_up(source, one * counts) / counts for one in each)
     else:
         alone = ensemble.n_trees == 1
         desired = source.held_shares() if alone else _votes_as_shares(source)
-        own = _summed_up(source, desired * counts) / counts
-        other = 1 - own
-    both[:, source.k], both[:, 1 - source.k] = own, other
+        of_desired = _summed_up(source, desired * counts) / counts
+        other = 1 - of_desired
+    both[:, source.k], both[:, 1 - source.k] = of_desired, other
     return both
 
 
@@ -151,7 +151,7 @@ def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
         ],
         sparse_threshold=0,
     )
-    made: list[Any] = [(f, c) for f, own in zip(words, categories, strict=True) for c in own]
+    made: list[Any] = [(f, c) for f, values in zip(words, categories, strict=True) for c in values]
     position = {key: k for k, key in enumerate([*made, *plain])}
     place = []
     for axis in encoder.axes:
@@ -159,7 +159,7 @@ def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
         if feature.name in words:
             place += [position[feature.name, category] for category in feature.categories]
         else:
-            place += [position[name] for name in feature.columns or (feature.name,)]
+            place += [position[name] for name in feature.table_columns]
     return prepare, np.array(place)
 
 

@@ -16,6 +16,7 @@ from ract._kernels.search.cell_forest import Forest, Needs, PointRules
 from ract._utils.status import Status
 from ract.recourse.additive.objective import CellPrices, Objective
 from ract.recourse.common.answers import Answer
+from ract.recourse.common.search import LARGEST
 from ract.recourse.exact import decide, several
 from ract.recourse.exact.cheapest import Descent
 
@@ -110,7 +111,8 @@ class SumDescent(Descent):
         left = model.within(left, own, alone, best.cost[1], self.changes)
         if not model.may_do(left):
             return True
-        if self._start(left, best) is Status.NONE:
+        status, left = self._start(left, best)
+        if status is Status.NONE:
             return True
         if best.cost[0] <= enough or best.cost[1] < best.bound:
             return True
@@ -124,23 +126,26 @@ class SumDescent(Descent):
             return False
         return self._run(asked, best, max_nodes, enough, climbs=False)
 
-    def _start(self, left: Any, best: BestPoint) -> Status:
-        """A first point: by climbs in small boxes or, failing these, that of least maximum."""
+    def _start(self, left: Any, best: BestPoint) -> tuple[Status, Any]:
+        """A first point: by climbs in small boxes or, failing these, that of least maximum.
+
+        Returns what is left of the trees where another point can be cheaper, too.
+        """
         model, own, alone = self.model, self.own, self.prices.alone
         for limit in self._widths(left, best):
             if self.stop[0]:
-                return Status.UNKNOWN
+                return Status.UNKNOWN, left
             small = model.within(left, own, alone, limit, self.changes)
             asked = self._asked(small) if model.may_do(small) else None
             if asked is not None and not self.stop[0]:
                 self._run(asked, best, 0, 0.0, climbs=True)
             if best.found:
-                return Status.FOUND
+                return Status.FOUND, small if best.cost[1] <= limit else left
         first = self._of_maximum(alone).cheapest(best.cost[1], START_NODES)
         best.nodes += first.nodes
         if first.point is not None:
             best.take(first.point, self.cost_of(first.point))
-        return first.status
+        return first.status, left
 
     def _widths(self, left: Any, best: BestPoint) -> Iterator[float]:
         """Prices of single cells within which to look for a first point."""
@@ -201,7 +206,7 @@ class AdditivePerson(SumDescent, decide.ModelDescent):
         self, left: decide.Left, max_nodes: int, point: np.ndarray, budget: float = np.inf
     ) -> tuple[int, int]:
         """Whether some point of what is left is desired, and nodes; point becomes that point."""
-        found = self._search(left, budget, max_nodes, np.inf)
+        found = self._search(left, budget, max_nodes, LARGEST)  # any; without one the cost is inf
         if found.point is None:
             return found.status, found.nodes
         point[:] = found.point

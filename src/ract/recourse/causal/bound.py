@@ -79,8 +79,8 @@ class Relaxation:
         if not len(reached.costs):
             return np.inf, None
         priced = np.append(np.maximum(reached.costs - cap / STEPS, 0.0), np.inf)
-        own, costs = self._prices(outcomes, box, reached, priced)
-        person = ModelDescent(self._model, own, costs, len(own), stop)
+        start, costs = self._prices(outcomes, box, reached, priced)
+        person = ModelDescent(self._model, start, costs, len(start), stop)
         found = person.cheapest(cap, MOST_NODES)
         if found.status == Status.NONE:
             return np.inf, None
@@ -92,8 +92,8 @@ class Relaxation:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A cell of each axis that costs nothing, and what every cell costs from there."""
         grid = self._problem.grid
-        own = np.zeros(len(grid.axes), np.int64)
-        costs = np.full((len(own), int(grid.n_cells.max())), np.inf)
+        start = np.zeros(len(grid.axes), np.int64)
+        costs = np.full((len(start), int(grid.n_cells.max())), np.inf)
         choices = zip(outcomes.choices, box.categories, strict=True)
         for a, axis in enumerate(grid.axes):
             n = int(grid.n_cells[a])
@@ -101,17 +101,17 @@ class Relaxation:
             if axis.is_categorical:
                 choice, allowed = next(choices)
                 costs[a, :n] = np.where(allowed, choice.price, np.inf)
-                own[a] = int(np.argmin(costs[a, :n]))
+                start[a] = int(np.argmin(costs[a, :n]))
                 continue
             column, cuts = axis.columns[0], grid.thresholds[a]
             top = np.searchsorted(cuts, reached.high[:, column])
             bottom = np.searchsorted(cuts, reached.low[:, column])
             here = int(np.searchsorted(cuts, outcomes.person[column]))
-            own[a] = min(max(here, int(bottom[0])), int(top[0]))
+            start[a] = min(max(here, int(bottom[0])), int(top[0]))
             above, below = np.searchsorted(top, cell), np.searchsorted(-bottom, -cell)
-            costs[a, :n] = priced[np.where(cell > own[a], above, below)]
-            costs[a, own[a]] = 0.0
-        return own, costs
+            costs[a, :n] = priced[np.where(cell > start[a], above, below)]
+            costs[a, start[a]] = 0.0
+        return start, costs
 
     def _values(self, outcomes: PersonOutcomes, point: np.ndarray) -> np.ndarray:
         """A value in each cell of a point; the person's own where it is in the cell."""

@@ -88,9 +88,9 @@ class Incumbent:
             return np.zeros(0, np.bool_)
         good = self._ensemble.decide(self.outcomes.ends(values))
         if good.any():
-            others = self.outcomes.variants(values[good])
-            decided = self._ensemble.decide(others.reshape(-1, others.shape[2]))
-            good[good] = decided.reshape(others.shape[:2]).all(axis=0)
+            variants = self.outcomes.variants(values[good])
+            decided = self._ensemble.decide(variants.reshape(-1, variants.shape[2]))
+            good[good] = decided.reshape(variants.shape[:2]).all(axis=0)
         return good
 
     def allowed(self, values: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class Incumbent:
             line = np.linspace(near, far, POINTS)
             trials = np.tile(values, (POINTS, 1))
             trials[:, j] = np.round(line) if whole else line
-            trials = self.outcomes.held(trials)
+            trials = self.outcomes.as_stored(trials)
             line = trials[:, j]
             good = self._desired(trials)
             good[-1] = True
@@ -181,7 +181,7 @@ def climb_to_desired(
         if not len(rows):
             break
         change = rows - outcomes.person
-        ends = outcomes.held(np.concatenate([rows + change @ way.T for way in ways]))
+        ends = outcomes.as_stored(np.concatenate([rows + change @ way.T for way in ways]))
         votes, sums = ensemble.totals(ends)
         score = votes if ensemble.combine == "votes" else ensemble.score(ends)
         score, sums = score.reshape(len(ways), -1).min(axis=0), sums.reshape(len(ways), -1).mean(0)
@@ -192,11 +192,11 @@ def climb_to_desired(
         if score[top] >= ensemble.cutoff:
             if best.offer(values[None]):
                 return True
-            if len(ways) > MOST_WAYS or not len(outcomes.others):
+            if len(ways) > MOST_WAYS or not len(outcomes.other_effects):
                 break
-            ends = values + (values - outcomes.person) @ outcomes.others.transpose(0, 2, 1)
-            worst = int(np.argmin(ensemble.score(outcomes.held(ends))))
-            ways.append(outcomes.others[worst])
+            ends = values + (values - outcomes.person) @ outcomes.other_effects.transpose(0, 2, 1)
+            worst = int(np.argmin(ensemble.score(outcomes.as_stored(ends))))
+            ways.append(outcomes.other_effects[worst])
             reached = (-np.inf, -np.inf)
     return False
 

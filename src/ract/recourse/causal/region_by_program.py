@@ -106,12 +106,12 @@ def _choices(
 ) -> list[_Choice] | None:
     """What there is to choose in each categorical feature; None if one has nothing to offer."""
     choices = []
-    for group, (columns, own, price) in enumerate(outcomes.choices):
+    for group, (columns, current, price) in enumerate(outcomes.choices):
         admitted = admitted_categories(lower[None, columns], upper[None, columns])[0]
         options = np.flatnonzero(admitted & (price <= cap))
         if not len(options):
             return None
-        change = outcomes.effects[:, columns] - outcomes.effects[:, columns[own], None]
+        change = outcomes.effects[:, columns] - outcomes.effects[:, columns[current], None]
         if not change.any():  # then nothing speaks for any but the cheapest
             options = options[[np.argmin(price[options])]]
         effort = price[options] / max(cap, SMALLEST)
@@ -172,9 +172,9 @@ def _doubt_rows(outcomes: PersonOutcomes, parts: _Parts) -> np.ndarray:
     numeric, spread = outcomes.moves.numeric, outcomes.spread
     blocks = [spread[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
     for choice in parts.open_choices:
-        columns, own, _ = outcomes.choices[choice.group]
-        both = spread[:, columns[choice.options]] + spread[:, columns[own], None]
-        blocks.append(np.where(choice.options == own, 0.0, both)[numeric])
+        columns, current, _ = outcomes.choices[choice.group]
+        both = spread[:, columns[choice.options]] + spread[:, columns[current], None]
+        blocks.append(np.where(choice.options == current, 0.0, both)[numeric])
     return np.hstack(blocks)
 
 
@@ -241,7 +241,7 @@ def _count_changes(
     counted[0, effort + 1 :] = 1.0
     first, forced = n_moves, 0
     for choice in parts.choices:
-        stays = choice.options == outcomes.choices[choice.group].own
+        stays = choice.options == outcomes.choices[choice.group].current
         if choice.is_open:
             counted[0, first : first + len(stays)] = ~stays
             first += len(stays)

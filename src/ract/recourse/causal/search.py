@@ -18,6 +18,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
+from ract._utils.validation import AMOUNT, AT_LEAST_ONE, NONE, check_value
 from ract.data.costs import FittedCost, require_max_norm
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Axis
@@ -121,7 +122,8 @@ class CausalSearch(RecourseSearch):
         """Branch and bound for each person; outcomes with effects stand beside the values."""
         people, answers, limits = batch.people, batch.answers, batch.limits
         max_nodes = limits.nodes(MAX_NODES_UNCERTAIN if len(self._others) else MAX_NODES)
-        _check(limits.max_changes, max_gap)
+        check_value("max_changes", limits.max_changes, NONE, AT_LEAST_ONE)
+        check_value("max_gap", max_gap, AMOUNT)
         answers.outcomes = outcomes = people.copy()
         simple = not self._causes.any() and self._held is None and limits.max_changes is None
         if self._plain is not None and simple:
@@ -289,8 +291,8 @@ def column_names(axes: Sequence[Axis]) -> tuple[str, ...]:
     names: dict[int, str] = {}
     for axis in axes:
         feature = axis.feature
-        own = feature.columns or tuple(f"{feature.name}={c}" for c in feature.categories)
-        names |= zip(axis.columns, own or (feature.name,), strict=True)
+        labels = feature.columns or tuple(f"{feature.name}={c}" for c in feature.categories)
+        names |= zip(axis.columns, labels or (feature.name,), strict=True)
     return tuple(names[j] for j in range(len(names)))
 
 
@@ -310,10 +312,3 @@ def _anchors_of(ensemble: TreeEnsemble, reference: np.ndarray | None) -> Anchors
             "people to whom it gives the desired class."
         )
     return Anchors.among(ensemble, reference)
-
-
-def _check(max_changes: int | None, max_gap: float) -> None:
-    if max_changes is not None and max_changes < 1:
-        raise InvalidSpec(f"max_changes must be 1 or more, got {max_changes}.")
-    if not max_gap >= 0:
-        raise InvalidSpec(f"max_gap must be 0 or more, got {max_gap}.")

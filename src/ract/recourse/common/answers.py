@@ -155,12 +155,12 @@ class Answers:
         columns = {column.name: getattr(self, column.name) for column in fields(self)}
         return Answers(**{k: v[rows] for k, v in columns.items() if isinstance(v, np.ndarray)})
 
-    def with_rows(self, others: Answers) -> Answers:
+    def with_rows(self, further: Answers) -> Answers:
         """These answers and others behind them, in the columns that either has."""
         n = len(self.status)
-        both = Answers.unknown(np.concatenate([self.values, others.values]))
+        both = Answers.unknown(np.concatenate([self.values, further.values]))
         both.put(np.arange(n), self.take(np.arange(n)))
-        both.put(n + np.arange(len(others.status)), others.take(np.arange(len(others.status))))
+        both.put(n + np.arange(len(further.status)), further.take(np.arange(len(further.status))))
         return both
 
     def put(self, rows: np.ndarray, part: Answers) -> None:
@@ -174,16 +174,16 @@ class Answers:
                     setattr(self, column.name, self._blank(column.name, new))
                 getattr(self, column.name)[rows] = new
 
-    def replace(self, rows: np.ndarray, others: Answers, chosen: np.ndarray) -> None:
+    def replace(self, rows: np.ndarray, better: Answers, chosen: np.ndarray) -> None:
         """Put chosen rows of others, with what is kept by row, in the place of some rows."""
         for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
             self.obstacles.pop(row, None)
             self.alternatives.pop(row, None)
-            if k in others.obstacles:
-                self.obstacles[row] = others.obstacles[k]
-            if k in others.alternatives:
-                self.alternatives[row] = others.alternatives[k]
-        self.put(rows, others.take(chosen))
+            if k in better.obstacles:
+                self.obstacles[row] = better.obstacles[k]
+            if k in better.alternatives:
+                self.alternatives[row] = better.alternatives[k]
+        self.put(rows, better.take(chosen))
 
     def scattered(self, rows: np.ndarray, n: int) -> Answers:
         """The answers in their places among n rows; the other rows are invalid."""

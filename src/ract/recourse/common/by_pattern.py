@@ -95,19 +95,19 @@ def trees_without(ensemble: TreeEnsemble, lacking: np.ndarray) -> TreeEnsemble:
     for node in np.flatnonzero(decided)[::-1]:  # children stand after their parents
         child = ensemble.left[node] if to_left[node] else ensemble.right[node]
         stands_for[node] = stands_for[child]
-    root, kept = stands_for[ensemble.root], np.zeros(n, bool)
-    kept[root] = True
+    root, reachable = stands_for[ensemble.root], np.zeros(n, bool)
+    reachable[root] = True
     for node in np.flatnonzero((ensemble.feature >= 0) & ~decided):
-        if kept[node]:
-            kept[stands_for[[ensemble.left[node], ensemble.right[node]]]] = True
-    number = np.cumsum(kept, dtype=np.int32) - 1
-    inner = ensemble.feature[kept] >= 0
+        if reachable[node]:
+            reachable[stands_for[[ensemble.left[node], ensemble.right[node]]]] = True
+    number = np.cumsum(reachable, dtype=np.int32) - 1
+    inner = ensemble.feature[reachable] >= 0
     left, right = (
-        np.where(inner, number[stands_for[child[kept]]], np.int32(-1))
+        np.where(inner, number[stands_for[child[reachable]]], np.int32(-1))
         for child in (ensemble.left, ensemble.right)
     )
     of_nodes: dict[str, Any] = {
-        name: None if array is None else array[kept]
+        name: None if array is None else array[reachable]
         for name, array in (
             (name, getattr(ensemble, name))
             for name in ("feature", "threshold", "label", "value", "against", "missing_left")
@@ -144,6 +144,6 @@ def _refuse_supply(axes: Sequence[Axis], lacking: np.ndarray) -> None:
     ]
     if names:
         raise InvalidSpec(
-            f"Only the exact method lets people hand in a missing "
+            f"Only the exact method lets people supply a missing "
             f"{listing(names)}; declare missing='stays' for another one."
         )

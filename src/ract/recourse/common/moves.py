@@ -115,11 +115,11 @@ class Moves:
     def _farthest(self, j: int, start: float, end: float, costs: np.ndarray) -> np.ndarray:
         """The value nearest to ``end`` that costs at most each cost, from ``start``."""
         cost = self.cost
-        own, last = cost.level(j, np.array([start, end]))
+        first, last = cost.level(j, np.array([start, end]))
         sign = 1.0 if end > start else -1.0
-        goal = own + sign * (costs + ROOM)
+        goal = first + sign * (costs + ROOM)
         if isinstance(cost, LinearCost):
-            knots, levels = np.sort([start, end]), np.sort([own, last])
+            knots, levels = np.sort([start, end]), np.sort([first, last])
         elif isinstance(cost, LevelCost):
             knots, levels = cost.knots[j], cost.levels[j]
         else:
@@ -131,12 +131,12 @@ class Moves:
     def _farthest_by_halving(
         self, j: int, start: float, end: float, costs: np.ndarray
     ) -> np.ndarray:
-        own = self.cost.level(j, np.array([start]))[0]
+        first = self.cost.level(j, np.array([start]))[0]
         good, bad = np.full(len(costs), start), np.full(len(costs), end)
-        good[np.abs(self.cost.level(j, bad) - own) <= costs + ROOM] = end
+        good[np.abs(self.cost.level(j, bad) - first) <= costs + ROOM] = end
         for _ in range(HALVINGS):
             middle = good + (bad - good) / 2
-            cheap = np.abs(self.cost.level(j, middle) - own) <= costs + ROOM
+            cheap = np.abs(self.cost.level(j, middle) - first) <= costs + ROOM
             good, bad = np.where(cheap, middle, good), np.where(cheap, bad, middle)
         return good
 

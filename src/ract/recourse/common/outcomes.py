@@ -63,7 +63,7 @@ class Choice(NamedTuple):
     """A categorical feature of one person: its columns, their category, what each costs them."""
 
     columns: np.ndarray
-    own: int
+    current: int
     price: np.ndarray
 
 
@@ -76,9 +76,9 @@ class PersonOutcomes:
     moves : Moves
     effects : float (columns, columns)
         Total effects E: ``effects[i, j]`` of column j on column i.
-    others : float (ways, columns, columns), optional
+    other_effects : float (ways, columns, columns), optional
         What the total effects may be instead.
-    held : callable, optional
+    as_stored : callable, optional
         Rows as the people's table holds them, where it holds less than doubles.
 
     Examples
@@ -101,24 +101,25 @@ class PersonOutcomes:
         person: np.ndarray,
         moves: Moves,
         effects: np.ndarray,
-        others: np.ndarray | None = None,
-        held: Callable[[np.ndarray], np.ndarray] | None = None,
+        other_effects: np.ndarray | None = None,
+        as_stored: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         self.person, self.moves, self.effects = person, moves, effects
-        self.others = np.empty((0, *effects.shape)) if others is None else others
+        none = np.empty((0, *effects.shape))
+        self.other_effects = none if other_effects is None else other_effects
         # How far each effect may be off, at most.
-        self.spread = np.abs(self.others - effects).max(axis=0, initial=0.0)
-        self._held = held
-        self._digits = ROUNDING if held is None else float(np.finfo(np.float32).eps)
-        own = [int(np.argmax(person[columns])) for columns in moves.groups]
-        tables = zip(moves.groups, own, moves.switches, strict=True)
+        self.spread = np.abs(self.other_effects - effects).max(axis=0, initial=0.0)
+        self._as_stored = as_stored
+        self._digits = ROUNDING if as_stored is None else float(np.finfo(np.float32).eps)
+        current = [int(np.argmax(person[columns])) for columns in moves.groups]
+        tables = zip(moves.groups, current, moves.switches, strict=True)
         self.choices = [Choice(columns, k, table[k]) for columns, k, table in tables]
         self._receives = effects.any(axis=1) | self.spread.any(axis=1)
         self._ranges: dict[tuple[float, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def ends(self, values: np.ndarray) -> np.ndarray:
         """What the person ends at when they set values (rows x columns)."""
-        return self.held(values + (values - self.person) @ self.effects.T)
+        return self.as_stored(values + (values - self.person) @ self.effects.T)
 
     def variants(self, values: np.ndarray) -> np.ndarray:
         """The same if last digits or effects are otherwise (ways x rows x columns)."""
@@ -128,23 +129,23 @@ class PersonOutcomes:
         exact = self.moves.whole & ~self._receives
         digits = ROUNDING * (np.abs(values) + np.abs(self.person) + size)
         digits *= ((change != 0) & ~exact) | (size > 0)
-        others = values + change @ self.others.transpose(0, 2, 1)
-        ways = np.concatenate([(ends - digits)[None], (ends + digits)[None], others])
-        return self.held(ways.reshape(-1, ends.shape[1])).reshape(ways.shape)
+        other_effects = values + change @ self.other_effects.transpose(0, 2, 1)
+        ways = np.concatenate([(ends - digits)[None], (ends + digits)[None], other_effects])
+        return self.as_stored(ways.reshape(-1, ends.shape[1])).reshape(ways.shape)
 
-    def held(self, rows: np.ndarray) -> np.ndarray:
+    def as_stored(self, rows: np.ndarray) -> np.ndarray:
         """Rows as the people's table holds them."""
-        return rows if self._held is None else self._held(rows)
+        return rows if self._as_stored is None else self._as_stored(rows)
 
     def landed(self, values: np.ndarray, cap: float) -> np.ndarray:
         """Values that the table holds, next to given ones and within reach (rows x columns)."""
-        near = self.held(values)
+        near = self.as_stored(values)
         if near is values or np.array_equal(near, values):
             return values
         away = np.where(values > self.person, np.inf, -np.inf).astype(np.float32)
         single = near.astype(np.float32)
         steps = [np.where(near == values, near, np.nextafter(single, s * away)) for s in (1, -1)]
-        rows = np.concatenate([near, *map(self.held, steps)])
+        rows = np.concatenate([near, *map(self.as_stored, steps)])
         _, [low], [high] = self.ranges(cap)
         numeric = self.moves.numeric
         return rows[((rows >= low) & (rows <= high))[:, numeric].all(axis=1)]
@@ -188,12 +189,12 @@ class PersonOutcomes:
         up, down = np.maximum(self.effects, 0.0).T, np.minimum(self.effects, 0.0).T
         cut, raised = low - self.person, high - self.person
         least, most = cut @ up + raised @ down, raised @ up + cut @ down
-        for (columns, own, _), some in zip(self.choices, options, strict=True):
-            change = self.effects[:, columns] - self.effects[:, columns[own], None]
+        for (columns, current, _), admitted in zip(self.choices, options, strict=True):
+            change = self.effects[:, columns] - self.effects[:, columns[current], None]
             if change.any():
-                some = some[possible][:, None, :]
-                least += np.where(some, change, np.inf).min(axis=2)
-                most += np.where(some, change, -np.inf).max(axis=2)
+                admitted = admitted[possible][:, None, :]
+                least += np.where(admitted, change, np.inf).min(axis=2)
+                most += np.where(admitted, change, -np.inf).max(axis=2)
         size = np.abs(self.person) + np.abs(cut) + np.abs(raised) + np.abs(least) + np.abs(most)
         room = 2.0 * self._digits * size * ((least != 0) | (most != 0))
         return Reached(costs, low, high, low + least - room, high + most + room)
@@ -254,8 +255,8 @@ class PersonOutcomes:
         return self._split_column(box, column, low[column], high[column])
 
     def _split_group(self, box: ActionBox, group: int, point: np.ndarray | None) -> list[ActionBox]:
-        columns, own, _ = self.choices[group]
-        here = own if point is None else int(np.argmax(point[columns]))
+        columns, current, _ = self.choices[group]
+        here = current if point is None else int(np.argmax(point[columns]))
         parts = []
         for chosen in (np.arange(len(columns)) == here, np.arange(len(columns)) != here):
             categories = list(box.categories)

@@ -72,8 +72,8 @@ class CellProblem:
     def with_axes(self, axes: Sequence[Axis]) -> CellProblem:
         """The same model and cost with other rules; those of folded features stay."""
         other, n = copy(self), self.n_features
-        kept = zip(self.grid.axes[:n], axes, self.folded[:n], strict=True)
-        given = [own if folded else new for own, new, folded in kept]
+        pairs = zip(self.grid.axes[:n], axes, self.folded[:n], strict=True)
+        given = [old if folded else new for old, new, folded in pairs]
         other.grid = Grid((*given, *self.grid.axes[n:]), self.grid.thresholds)
         other.prices = other.grid.price(self.cost)
         return other
@@ -127,24 +127,24 @@ class CellProblem:
                 values[rows, columns[0]] = self.prices.value_in(a, *before, to)
         return values
 
-    def values_of(self, person: np.ndarray, own: np.ndarray, point: np.ndarray) -> np.ndarray:
+    def values_of(self, person: np.ndarray, start: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Encoded values of one person's point."""
-        return self.values(person[None], own[None], point[None])[0]
+        return self.values(person[None], start[None], point[None])[0]
 
-    def handed_in(self, own: np.ndarray, point: np.ndarray) -> list[int]:
+    def supplied_axes(self, start: np.ndarray, point: np.ndarray) -> list[int]:
         """The ordinal axes on which a person without a value hands one in at a point."""
         missing = self.grid.missing_cell
-        return [a for a in self.grid.with_missing if own[a] == missing[a] != point[a]]
+        return [a for a in self.grid.with_missing if start[a] == missing[a] != point[a]]
 
     def sensible_cells(self, a: int) -> np.ndarray:
-        """Cells that can be handed in on an ordinal axis, nearest to the median known value first.
+        """Cells that can be supplied on an ordinal axis, nearest to the median known value first.
 
-        For those who ask what to hand in, a usual value is easier to grasp than an extreme one.
+        For those who ask what to supply, a usual value is easier to grasp than an extreme one.
         """
-        handed = self.prices.handed_in[a]
-        if handed is None:  # a question about other rules
+        supplied = self.prices.supplied[a]
+        if supplied is None:  # a question about other rules
             return np.zeros(0, np.int64)
-        far = np.abs(handed.values - supply_of(self.grid.axes[a], self.cost).middle)
+        far = np.abs(supplied.values - supply_of(self.grid.axes[a], self.cost).middle)
         cells = np.argsort(far, kind="stable")[: np.count_nonzero(~np.isnan(far))]
         if a not in self.kept:
             return cells

@@ -38,10 +38,10 @@ def enter_by_steps(
     moves, person = outcomes.moves, outcomes.person
     _, [low], [high] = outcomes.ranges(cap)
     values = np.tile(person, (len(lower), 1))
-    for columns, own, prices in outcomes.choices:
+    for columns, current, prices in outcomes.choices:
         admitted = admitted_categories(lower[:, columns], upper[:, columns])
         price = np.where(admitted & (prices <= cap), prices, np.inf)
-        price[:, own] = np.minimum(price[:, own], np.finfo(np.float64).max)  # stay if stuck
+        price[:, current] = np.minimum(price[:, current], np.finfo(np.float64).max)  # stay if stuck
         values[:, columns] = np.eye(len(columns))[price.argmin(axis=1)]
     summed = bool(outcomes.effects.any())  # else what is set is where it ends, to the last digit
     numeric = np.zeros(len(person), np.bool_)

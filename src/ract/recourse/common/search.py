@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.progress import track
-from ract._utils.validation import is_number
+from ract._utils.validation import AMOUNT, COUNT, JOBS, NONE, check_value
 from ract.data.costs import ceiling
 from ract.recourse.common.answers import Answers
 
@@ -62,20 +61,17 @@ class Limits:
     max_nodes: int | None = None
 
     def __post_init__(self) -> None:
-        if self.max_changes is not None:
-            check_count("max_changes", self.max_changes)
-        if self.max_nodes is not None:
-            check_count("max_nodes", self.max_nodes)
-        limit = self.time_limit
-        if limit is not None and not (is_number(limit) and limit >= 0):
-            raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
+        check_value("max_changes", self.max_changes, NONE, COUNT)
+        check_value("max_nodes", self.max_nodes, NONE, COUNT)
+        check_value("n_jobs", self.n_jobs, NONE, JOBS)
+        check_value("time_limit", self.time_limit, NONE, AMOUNT)
 
     @classmethod
     def names(cls) -> list[str]:
         """What the limits are called."""
         return [limit.name for limit in fields(cls)]
 
-    def after(self, seconds: np.ndarray) -> Limits:
+    def after(self, seconds: float | np.ndarray) -> Limits:
         """What is left of the limits when each person has used up so many seconds.
 
         >>> Limits(time_limit=2.0).after(np.array([0.5, 3.0])).time_limit
@@ -90,7 +86,7 @@ class Limits:
         each = self.time_limit
         return self._with_time(each[rows]) if isinstance(each, np.ndarray) else self
 
-    def _with_time(self, each: np.ndarray) -> Limits:
+    def _with_time(self, each: float | np.ndarray) -> Limits:
         other = copy(self)
         object.__setattr__(other, "time_limit", each)  # nobody gives limits for each person
         return other
@@ -99,33 +95,25 @@ class Limits:
         """Most of so many features that may change."""
         return n_axes if self.max_changes is None else min(self.max_changes, n_axes)
 
-    def nodes(self, own: int) -> int:
+    def nodes(self, default: int) -> int:
         """Nodes of a question: a search's own number, unless another was given."""
-        return own if self.max_nodes is None else self.max_nodes
-
-
-def check_count(name: str, value: Any) -> int:
-    """A whole number of 0 or more."""
-    if not is_number(value, whole=True):
-        raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {value!r}.")
-    if value < 0:
-        raise InvalidSpec(f"{name} must be 0 or more, got {value}.")
-    return int(value)
+        return default if self.max_nodes is None else self.max_nodes
 
 
 def check_budget(budget: Any) -> float:
     """One budget for everyone: a number of 0 or more, or infinite."""
-    if not (is_number(budget) and budget >= 0):
-        raise InvalidSpec(f"budget must be 0 or more, got {budget!r}.")
+    check_value("budget", budget, AMOUNT)
     return float(budget)
 
 
 def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     """The largest cost within each person's budget; finite, since an infinite cost is no way."""
     budgets = np.full(n_people, budget, dtype=np.float64)
-    if not (budgets >= 0).all():
-        raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
+    check_value("budget", float(budgets.min(initial=0.0)), AMOUNT)
     return np.minimum(ceiling(budgets), LARGEST)
+
+
+UNLIMITED = Limits()
 
 
 @dataclass(frozen=True)

@@ -260,11 +260,11 @@ class Descent(ABC):
         return found
 
     def undo_idle_changes(self, point: np.ndarray) -> None:
-        """Undo changes of a point that are not needed, and choose usual values to hand in."""
+        """Undo changes of a point that are not needed, and choose usual values to supply."""
         forest, rules = self.model.decides_by
         problem = self.model.problem
         tidy(forest, rules, self.own, problem.categorical, point)
-        for a in problem.handed_in(self.own, point):
+        for a in problem.supplied_axes(self.own, point):
             settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
 
     def cost_of(self, point: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ract.data.costs import FittedCost, LinearCost, require_max_norm
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import CellProblem
-from ract.recourse.common.search import Batch, Limits, RecourseSearch, ceilings_of
+from ract.recourse.common.search import UNLIMITED, Batch, Limits, RecourseSearch, ceilings_of
 from ract.recourse.exact.cheapest import Descent, preferred
 from ract.recourse.exact.decide import Model, ModelDescent
 from ract.trees.ensemble import TreeEnsemble
@@ -215,10 +215,10 @@ class ExactSearch(CellSearch[ModelDescent]):
         self,
         people: np.ndarray,
         budget: float | np.ndarray = np.inf,
+        limits: Limits = UNLIMITED,
         *,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
-        **limits: Any,
     ) -> np.ndarray:
         """Whether each person has an action within a budget, whatever it costs.
 
@@ -231,8 +231,8 @@ class ExactSearch(CellSearch[ModelDescent]):
         int8 (people,)
             ``Status.FOUND``, ``NONE`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
-        status, limit = np.full(len(people), Status.UNKNOWN, np.int8), Limits(**limits)
-        budgets, max_nodes = ceilings_of(budget, len(people)), limit.nodes(MAX_NODES)
+        status = np.full(len(people), Status.UNKNOWN, np.int8)
+        budgets, max_nodes = ceilings_of(budget, len(people)), limits.nodes(MAX_NODES)
 
         def search(i: int, person: ModelDescent) -> None:
             if trees is not None and needed is not None:
@@ -240,7 +240,7 @@ class ExactSearch(CellSearch[ModelDescent]):
                 person = replace(person, model=part)
             status[i] = person.attains(budgets[i], max_nodes)
 
-        self.for_each(search, people, limit)
+        self.for_each(search, people, limits)
         return status
 
 

@@ -24,14 +24,14 @@ class Candidate:
     values: np.ndarray
     cost: float
     point: np.ndarray
-    own: np.ndarray
+    start: np.ndarray
     bound: float = 0.0
     beyond: bool = False
 
     @cached_property
     def changed(self) -> frozenset[int]:
         """The axes that it changes."""
-        return frozenset(np.flatnonzero(self.point != self.own).tolist())
+        return frozenset(np.flatnonzero(self.point != self.start).tolist())
 
 
 Solve = Callable[[frozenset[int], float], Candidate | None]
@@ -87,14 +87,14 @@ def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
     return plans
 
 
-def without_changes(own: np.ndarray, costs: np.ndarray, axes: frozenset[int]) -> np.ndarray:
+def without_changes(start: np.ndarray, costs: np.ndarray, axes: frozenset[int]) -> np.ndarray:
     """Costs under which some axes cannot change.
 
     own int64 (axes,), costs float64 (axes, cells).
     """
     fixed = costs.copy()
     for a in axes:
-        fixed[a], fixed[a, own[a]] = np.inf, 0.0
+        fixed[a], fixed[a, start[a]] = np.inf, 0.0
     return fixed
 
 

@@ -71,8 +71,8 @@ class Explainer:
         if options.at_least:
             decision.refusing  # noqa: B018
         features = range(search.problem.n_features)
-        self._kept = [a for a in features if not search.problem.folded[a]]
-        self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
+        self._unfolded = [a for a in features if not search.problem.folded[a]]
+        self._barred = [a for a in self._unfolded if self._axes[a] != rules[a]]
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
@@ -103,8 +103,8 @@ class Explainer:
                 cheapest = fixed.cheapest(self._budget, self._max_nodes, least)
                 return self._plan_that_holds(self._people[i], fixed, cheapest)
 
-            others = diverse(first, solve, options.n_alternatives + 1)[1:]
-            answers.alternatives[i] = self._table(i, asking, others)
+            alternatives = diverse(first, solve, options.n_alternatives + 1)[1:]
+            answers.alternatives[i] = self._table(i, asking, alternatives)
         if options.levels.beside and asking is not usual and (smaller := cheapest()) is not None:
             beside = self._table(i, usual, [smaller])
             beside.weaker, beside.bound[:] = np.ones(1, bool), ask().bound
@@ -169,12 +169,12 @@ class Explainer:
         self, person: np.ndarray, asking: ModelDescent, found: Answer
     ) -> Candidate | None:
         """The plan that was found, or the first dearer one that holds as was asked for."""
-        problem, own = self._problem, asking.own
+        problem, start = self._problem, asking.own
         if found.point is None:
             return None
         if not self._robust:
-            values = problem.values_of(person, own, found.point)
-            return Candidate(values, found.cost, found.point, own, found.bound)
+            values = problem.values_of(person, start, found.point)
+            return Candidate(values, found.cost, found.point, start, found.bound)
         beyond = self._decision.refusing if self._options.at_least else None
         model = self._decided(asking)
         search = RobustSearch(model, self._options.margin, self._max_nodes, beyond)
@@ -185,7 +185,7 @@ class Explainer:
         cost = asking.cost_of(point)
         if self._options.margin > 0:
             cost = float(problem.cost.between(person[None], values[None])[0])
-        return Candidate(values, cost, point, own, found.bound, self._options.at_least)
+        return Candidate(values, cost, point, start, found.bound, self._options.at_least)
 
     def _decided(self, asking: ModelDescent) -> Model:
         """Before what a plan holds: the level that it has, or what was asked for."""
@@ -202,8 +202,8 @@ class Explainer:
         if beyond:
             far = furthest(self._problem, asking, point)
             lowest, highest = np.minimum(point, far), np.maximum(point, far)
-        # What is needed of a value that is handed in is always said.
-        wide = self._problem.handed_in(asking.own, point)
+        # What is needed of a value that is supplied is always said.
+        wide = self._problem.supplied_axes(asking.own, point)
         if not beyond and (self._options.ranges or self._options.at_least):
             wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
         if len(wide):
@@ -235,12 +235,12 @@ class Explainer:
         barred, proved = release(self._barred, self._allowed) if self._barred else ((), True)
         if barred:
             return Obstacle((), proved, needed, names(barred))
-        kept = [a for a in locked(self._axes) if a in self._kept]
-        held, sure = release(sorted({*kept, *self._barred}), self._released)
+        kept = [a for a in locked(self._axes) if a in self._unfolded]
+        released, sure = release(sorted({*kept, *self._barred}), self._released)
         # A feature that is folded is never released, and might be what holds them.
-        sure = sure and bool(held or not self._problem.folded.any())
-        ruled = [a for a in locked(self._rules) if a in held]
-        barred = tuple(a for a in held if a not in ruled)
+        sure = sure and bool(released or not self._problem.folded.any())
+        ruled = [a for a in locked(self._rules) if a in released]
+        barred = tuple(a for a in released if a not in ruled)
         return Obstacle(names(ruled), proved and sure, needed, names(barred))
 
     @cached_property
@@ -291,33 +291,33 @@ def smallest_release(
     for a in candidates:
         if works((a,)):
             return (a,), True
-    kept = list(candidates)
+    sufficient = list(candidates)
     for a in candidates:
-        if works([b for b in kept if b != a]):
-            kept.remove(a)
+        if works([b for b in sufficient if b != a]):
+            sufficient.remove(a)
     asked = 0
-    for size in range(2, len(kept)):
+    for size in range(2, len(sufficient)):
         for axes in combinations(candidates, size):
             asked += 1
             if asked > MOST_SETS:
-                return tuple(kept), False
+                return tuple(sufficient), False
             if works(axes):
                 return axes, proved
-    return tuple(kept), proved
+    return tuple(sufficient), proved
 
 
 def ends_of_cells(grid: Grid, people: np.ndarray, answers: Answers) -> Answers:
     """The same answers with the ends of each plan's own cells, in which no tree differs."""
-    own, points = (grid.cells(list(table.T)).T.astype(int) for table in (people, answers.values))
+    starts, points = (grid.cells(list(table.T)).T.astype(int) for table in (people, answers.values))
     low, high = answers.add_ends(len(grid.axes))
     for i in np.flatnonzero(answers.found).tolist():
-        low[i], high[i] = cell_ends(grid, own[i], points[i], points[i], points[i])
+        low[i], high[i] = cell_ends(grid, starts[i], points[i], points[i], points[i])
     return answers
 
 
 def cell_ends(
     grid: Grid,
-    own: np.ndarray,
+    start: np.ndarray,
     lowest: np.ndarray,
     highest: np.ndarray,
     point: np.ndarray,
@@ -328,16 +328,16 @@ def cell_ends(
 
     Infinite where there is no end; NaN on axes that stay, and on categorical ones. beyond: cells
     without an end serve as a whole, further than the bounds of a feature too. So they do where
-    someone hands in a value, unless every value serves.
+    someone supplies a value, unless every value serves.
     """
-    low, high = np.full(len(own), np.nan), np.full(len(own), np.nan)
-    for a in np.flatnonzero(point != own).tolist():
+    low, high = np.full(len(start), np.nan), np.full(len(start), np.nan)
+    for a in np.flatnonzero(point != start).tolist():
         if grid.axes[a].is_categorical:
             continue
         lower, upper = grid.axes[a].feature.bounds
         first, last = grid.ends(a)
         low[a], high[a] = first[lowest[a]], last[highest[a]]
-        supplied, falls = own[a] == grid.missing_cell[a], point[a] < own[a]
+        supplied, falls = start[a] == grid.missing_cell[a], point[a] < start[a]
         whole = beyond or (supplied and np.isfinite([low[a], high[a]]).any())
         if falls and not (whole and np.isinf(low[a])):
             low[a] = max(low[a], lower)

@@ -67,7 +67,7 @@ class Certifier:
 
     def widen(
         self,
-        own: np.ndarray,
+        start: np.ndarray,
         lowest: np.ndarray,
         highest: np.ndarray,
         costs: np.ndarray,
@@ -75,12 +75,12 @@ class Certifier:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A box around one of desired points, of which no side of some axes can move further.
 
-        First away from home (upwards where someone hands in a value), and only to cells that the
+        First away from home (upwards where someone supplies a value), and only to cells that the
         person can enter.
 
         Parameters
         ----------
-        own, lowest, highest : int64 (axes,)
+        start, lowest, highest : int64 (axes,)
             Their cells, and a box; on each of the axes it has one cell, which is not their own.
         costs : float64 (axes, cells)
             inf where the person cannot go.
@@ -91,15 +91,15 @@ class Certifier:
         grid = self.refusing.problem.grid
         missing, n_ordered = grid.missing_cell, grid.n_cells - (grid.missing_cell >= 0)
         for a in axes:
-            up = point[a] > own[a] or own[a] == missing[a]
+            up = point[a] > start[a] or start[a] == missing[a]
             for away in (True, False):
                 side = highest if up == away else lowest
                 step = 1 if up == away else -1
                 # Only cells that hold no round value lie between others that they can enter.
                 entered = np.flatnonzero(np.isfinite(costs[a, : n_ordered[a]]))
                 room = int(entered[-1] - point[a] if step > 0 else point[a] - entered[0])
-                if (own[a] - point[a]) * step > 0:  # their own cell lies that way
-                    room = min(room, abs(int(own[a] - point[a])) - 1)
+                if (start[a] - point[a]) * step > 0:  # their own cell lies that way
+                    room = min(room, abs(int(start[a] - point[a])) - 1)
                 self._push(side, a, step, room, lowest, highest)
         return lowest, highest
 

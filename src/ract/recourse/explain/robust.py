@@ -10,7 +10,7 @@ A plan holds when everyone in the box between is desired:
                         here is desired         point here is
 
 Whole numbers stop at whole numbers; other categories and binaries are changed or not. Nobody falls
-short of a value that they hand in, nor goes further than it.
+short of a value that they supply, nor goes further than it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def furthest(problem: CellProblem, asking: ModelDescent, point: np.ndarray) -> n
     """
     far = point.copy()
     moved = (point != asking.own) & ~problem.categorical
-    moved[problem.handed_in(asking.own, point)] = False
+    moved[problem.supplied_axes(asking.own, point)] = False
     for a in np.flatnonzero(moved).tolist():
         far[a] = last_cell(problem, a, int(point[a]), rises=point[a] > asking.own[a])
     return far

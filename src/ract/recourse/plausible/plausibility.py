@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
-from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.status import Status
+from ract._utils.validation import BELOW_ONE, check_value, one_of
 from ract.recourse.common.anchors import Anchors, inside
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import PersonOutcomes
@@ -24,7 +25,6 @@ from ract.recourse.plan import Obstacle
 
 Method = Literal["isolation_forest", "local_outlier_factor"]
 METHODS = get_args(Method)
-AMONG = ("all", "desired")
 
 PLAIN_NODES = 10_000
 
@@ -71,12 +71,9 @@ class Plausibility:
         among: Literal["all", "desired"] = "all",
         random_state: int = 0,
     ) -> None:
-        if method not in METHODS:
-            raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {method!r}.")
-        if among not in AMONG:
-            raise InvalidSpec(f"among must be one of {listing(AMONG)}, got {among!r}.")
-        if not 0 <= max_outliers < 1:
-            raise InvalidSpec(f"max_outliers must be a share below 1, got {max_outliers!r}.")
+        check_value("method", method, one_of(*METHODS))
+        check_value("among", among, one_of("all", "desired"))
+        check_value("max_outliers", max_outliers, BELOW_ONE)
         self.method, self.among = method, among
         self.max_outliers, self.random_state = max_outliers, random_state
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
+from ract._utils.validation import AT_LEAST_ONE, COUNT, NONE, check_value
 from ract.data.actions.names import protected_feature
 from ract.data.frames import read_table, take_rows
-from ract.recourse.common.search import Limits, check_count
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.reasons.mending import mend
@@ -26,6 +27,7 @@ from ract.recourse.reasons.shapley import (
     score_of,
     shapley_values,
 )
+from ract.trees.readers.model import FittedTrees, used_features
 
 MAX_REASONS = 4
 MOST_PEOPLE = 500  # who are asked about for protected attributes
@@ -95,9 +97,8 @@ def find_reasons(
     >>> [reason.feature for reason in reasons[2].reasons]
     ['LatePayments', 'Debt', 'ExistingLoans', 'YearsEmployed']
     """
-    check_count("max_reasons", max_reasons)
-    if n_reference is not None and check_count("n_reference", n_reference) < 1:
-        raise InvalidSpec("n_reference must be 1 or more, or None for all; got 0.")
+    check_value("max_reasons", max_reasons, COUNT)
+    check_value("n_reference", n_reference, NONE, AT_LEAST_ONE)
     asked = RecourseProblem.of(model, problem, "find_reasons")
     if isinstance(asked.model, (list, tuple)):
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")
@@ -125,7 +126,9 @@ def find_reasons(
     return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings, invalid)
 
 
-def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) -> dict[str, float]:
+def protected_reasons(
+    model: FittedTrees, X: TableLike, *, n_jobs: int | None = None
+) -> dict[str, float]:
     """Of the refused, the share with a protected attribute among their principal reasons.
 
     Attributes are recognised by the names of features: age, sex, family, nationality and the like.
@@ -150,12 +153,7 @@ def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) ->
     >>> list(protected_reasons(model, loans.frame))
     ['Age']
     """
-    asked = set(np.unique(model.ensemble_.feature).tolist())
-    names = [
-        axis.feature.name
-        for axis in model.encoder_.axes
-        if asked & set(axis.columns) and protected_feature(axis.feature) is not None
-    ]
+    names = [f.name for f in used_features(model) if protected_feature(f) is not None]
     if not names:
         return {}
     n_rows = read_table(X).n_rows

@@ -42,7 +42,7 @@ class Mending:
         Whether it is reached within the budget by an action that changes this feature and others.
     first, last : float
         The accepted values nearest to the person's own, from the nearest one to the last one in
-        a row; of a value that is handed in, the least and the most around the one nearest to the
+        a row; of a value that is supplied, the least and the most around the one nearest to the
         median; positions of categories (twice the same). NaN if there are none within the budget.
     open_end : bool
         Whether every allowed value beyond the first one is accepted.
@@ -101,12 +101,12 @@ def _alone(question: Question, grid: Grid, pairs: Sequence[Pair]) -> list[Mendin
     """Features of people in every cell that the rules allow; with others is left open."""
     steps = [_steps(question, grid, pair) for pair in pairs]
     sizes = [len(step.tried) for step in steps]
-    own = np.repeat(question.matrix[[row for row, _, _ in pairs]], sizes, axis=0)
-    tried, ends = own.copy(), np.cumsum(sizes)[:-1]
+    before = np.repeat(question.matrix[[row for row, _, _ in pairs]], sizes, axis=0)
+    tried, ends = before.copy(), np.cumsum(sizes)[:-1]
     for (_, a, _), step, part in zip(pairs, steps, np.split(tried, ends), strict=True):
         _set(part, grid.axes[a], step.tried)
     accepted = question.ensemble.decide(tried)
-    affordable = accepted & within(question.cost.between(own, tried), question.budget)
+    affordable = accepted & within(question.cost.between(before, tried), question.budget)
     parts = zip(steps, np.split(accepted, ends), np.split(affordable, ends), strict=True)
     return [step.mending(accepted, affordable) for step, accepted, affordable in parts]
 
@@ -127,7 +127,7 @@ class _Steps:
     far: np.ndarray
     size: np.ndarray
     mends: np.ndarray
-    own: float = np.nan
+    start: float = np.nan
     single: bool = False
 
     def mending(self, accepted: np.ndarray, within: np.ndarray) -> Mending:
@@ -147,7 +147,7 @@ class _Steps:
         while high + 1 < len(serves) and serves[high + 1]:
             high += 1
         first, last, beyond = self.lowest[low], self.highest[high], self.mends[high + 1 :]
-        if value < self.own:
+        if value < self.start:
             first, last, beyond = last, first, self.mends[:low]
         return Mending(True, True, float(first), float(last), not beyond.any(), share)
 
@@ -157,36 +157,36 @@ def _steps(question: Question, grid: Grid, pair: Pair) -> _Steps:
     axis, person = grid.axes[a], question.matrix[row]
     if axis.is_categorical:
         return _categories(axis, person)
-    own = float(person[axis.columns[0]])
-    if not np.isnan(own):
-        return _intervals(grid, a, own, larger=larger)
+    value = float(person[axis.columns[0]])
+    if not np.isnan(value):
+        return _intervals(grid, a, value, larger=larger)
     middle = supply_of(axis, question.cost).middle if axis.feature.may_supply else np.nan
-    return _handed_in(grid, a, middle)
+    return _supplied_steps(grid, a, middle)
 
 
 def _categories(axis: Axis, person: np.ndarray) -> _Steps:
     here = int(person[list(axis.columns)].argmax())
-    others = np.flatnonzero(axis.may_switch()[here])
-    others = others[others != here].astype(float)
-    size, mends = np.ones(len(others)), np.ones(len(others), bool)
-    return _Steps(others, others, others, others, size, mends, single=True)
+    targets = np.flatnonzero(axis.may_switch()[here])
+    targets = targets[targets != here].astype(float)
+    size, mends = np.ones(len(targets)), np.ones(len(targets), bool)
+    return _Steps(targets, targets, targets, targets, size, mends, single=True)
 
 
-def _intervals(grid: Grid, a: int, own: float, *, larger: bool | None) -> _Steps:
+def _intervals(grid: Grid, a: int, value: float, *, larger: bool | None) -> _Steps:
     """Allowed values by cell, of which one's own is no change."""
-    lowest, highest, size = _allowed(grid, a, own)
+    lowest, highest, size = _allowed(grid, a, value)
     kind = grid.axes[a].feature.kind
-    here = (lowest <= own) & (own <= highest)
+    here = (lowest <= value) & (value <= highest)
     size[here] -= kind != "continuous"
-    nearest = np.clip(own, lowest, highest)
+    nearest = np.clip(value, lowest, highest)
     mends = ~here
     if kind != "binary" and larger is not None:
-        mends &= (lowest > own) == larger
-    return _Steps(lowest, highest, nearest, np.abs(nearest - own), size, mends, own)
+        mends &= (lowest > value) == larger
+    return _Steps(lowest, highest, nearest, np.abs(nearest - value), size, mends, value)
 
 
-def _handed_in(grid: Grid, a: int, middle: float) -> _Steps:
-    """Values by cell that may be handed in, of which those near the median are easy to grasp."""
+def _supplied_steps(grid: Grid, a: int, middle: float) -> _Steps:
+    """Values by cell that may be supplied, of which those near the median are easy to grasp."""
     lowest, highest, size = _allowed(grid, a, np.nan)
     kind = grid.axes[a].feature.kind
     middle = middle if kind == "continuous" else np.floor(middle + 0.5)
@@ -195,9 +195,9 @@ def _handed_in(grid: Grid, a: int, middle: float) -> _Steps:
     return _Steps(lowest, highest, nearest, far, size, mends, single=kind == "binary")
 
 
-def _allowed(grid: Grid, a: int, own: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _allowed(grid: Grid, a: int, value: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lowest and highest value of each cell that a person may enter, and how many there are."""
-    lowest, highest = grid.span(a, own)
+    lowest, highest = grid.span(a, value)
     allowed = ~np.isnan(lowest)
     lowest, highest = lowest[allowed], highest[allowed]
     return lowest, highest, highest - lowest + (grid.axes[a].feature.kind != "continuous")
@@ -299,12 +299,12 @@ def _mended(
     They start from the nearest mended cell, and all that they can afford are free: what is asked is
     only whether something is within the budget.
     """
-    own, problem = int(person.own[a]), person.model.problem
+    cell_now, problem = int(person.own[a]), person.model.problem
     cell = np.arange(person.costs.shape[1])
-    mended = cell != own
+    mended = cell != cell_now
     either = problem.categorical[a] or problem.grid.axes[a].feature.kind == "binary"
-    if not either and larger is not None and own != problem.grid.missing_cell[a]:
-        mended = cell > own if larger else cell < own
+    if not either and larger is not None and cell_now != problem.grid.missing_cell[a]:
+        mended = cell > cell_now if larger else cell < cell_now
     mended &= person.costs[a] <= budget
     if not mended.any():
         return None

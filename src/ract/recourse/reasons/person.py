@@ -109,22 +109,22 @@ class Reason:
         return text + (f" {self._mended()}" if self.asked or not self.changeable else "")
 
     def _what(self) -> str:
-        own = in_words(self.value)
+        value = in_words(self.value)
         usual = "not given" if self.typical is None else in_words(self.typical)
         if self.direction == "missing":
             return "was not given" + ("" if self.typical is None else f" (usual is {usual})")
         if self.direction == "category":
-            return f"is {own}" + ("" if self.value == self.typical else f" (usual is {usual})")
+            return f"is {value}" + ("" if self.value == self.typical else f" (usual is {usual})")
         low = self.direction == "too low"
         fits = self.typical is not None and (
             self.typical > self.value if low else self.typical < self.value
         )
-        return f"is {self.direction} ({own}{f'; usual is {usual}' if fits else ''})"
+        return f"is {self.direction} ({value}{f'; usual is {usual}' if fits else ''})"
 
     def _mended(self) -> str:
         missing = self.direction == "missing"
         if not self.changeable:
-            return "It cannot be handed in." if missing else "Nobody can change it."
+            return "It cannot be supplied." if missing else "Nobody can change it."
         doing = "handing it in" if missing else "changing it"
         if self.mending == "unknown":
             return f"Whether {doing} helps is not known: the search ended early."
@@ -134,9 +134,9 @@ class Reason:
                 "it is."
             )
         if self.mending == "not at all":
-            what = "No value that could be handed in" if missing else "No allowed change of it"
+            what = "No value that could be supplied" if missing else "No allowed change of it"
             return f"{what} within the budget helps, not even with others."
-        verb = {"too low": "Raising it to", "too high": "Lowering it to", "missing": "Handing in"}
+        verb = {"too low": "Raising it to", "too high": "Lowering it to", "missing": "Supplying"}
         return f"{verb.get(self.direction, 'Changing it to')} {self._goal()} would be enough."
 
     def _goal(self) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.printable import html_table
 from ract._utils.status import Status
+from ract._utils.validation import check_value, one_of
 from ract.data.encoder import Axis
 from ract.data.invalid_rows import InvalidRows
 from ract.recourse.by_person import ByPerson, frame_of
@@ -138,8 +138,7 @@ class Reasons(ByPerson[PersonReasons]):
             table.insert(0, "status", self.status)
             table.insert(1, "score", self.score)
             return table
-        if form != "long":
-            raise InvalidSpec(f"form must be 'long' or 'wide', got {form!r}.")
+        check_value("form", form, one_of("long", "wide"))
         rows = [row for person in self for row in _rows(person)]
         return frame_of(rows, COLUMNS)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._kernels.shapley import add_shapley
-from ract._utils.errors import InvalidData, InvalidSpec, listing
-from ract._utils.progress import track
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.progress import in_threads, track
+from ract._utils.validation import check_value, one_of
 from ract.data.encoder import Axis
 from ract.trees.ensemble import TreeEnsemble
 
@@ -23,7 +24,7 @@ MATERIAL = 0.01
 NEARLY = 0.05
 
 Against = Literal["margin", "accepted", "mean"]
-AGAINST: tuple[str, ...] = get_args(Against)
+AGAINST = one_of(*get_args(Against))
 N_REFERENCE = 100
 # At the margin are this share of the accepted with the lowest scores, but no fewer than so many.
 SHARE_AT_MARGIN, FEWEST_AT_MARGIN = 0.1, 20
@@ -99,17 +100,14 @@ def shapley_values(
 
     nodes = column, ensemble.threshold, missing_left, ensemble.left, ensemble.right, value, root
 
-    def work(part: range) -> range:
+    def add(part: range) -> range:
         here = slice(part.start, part.stop)
         add_shapley(people[here], reference, *nodes, player, ordered, weights, out[here])
         return part
 
     everyone = range(len(people))
     parts = [everyone[first : first + LARGEST_PART] for first in everyone[::LARGEST_PART]]
-    done = map(work, parts)
-    if effective_n_jobs(n_jobs) > 1 and len(parts) > 1:
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        done = parallel(delayed(work)(part) for part in parts)
+    done = in_threads([partial(add, part) for part in parts], n_jobs if len(parts) > 1 else 1)
     for _ in track(done, len(people), "Weighing features", size=len, show=progress):
         pass
     return out / len(reference)
@@ -235,7 +233,7 @@ def choose_reference(
         The most people to compare with; of more, so many are taken, evenly spread over their
         scores. None for all.
     """
-    check_against(against)
+    check_value("against", against, AGAINST)
     score = score_of(ensemble, matrix)
     rows = np.argsort(score, kind="stable")
     if against != "mean":
@@ -260,7 +258,7 @@ def kept_reference(model: object, ensemble: TreeEnsemble, against: Against) -> R
 
 def check_kept(model: object, against: str) -> np.ndarray:
     """The people whom a model has kept; it is refused if these are not those who are asked for."""
-    check_against(against)
+    check_value("against", against, AGAINST)
     kept: np.ndarray | None = getattr(model, "reference_", None)
     if kept is None or against != "margin":
         what = "" if kept is None else f" and against={against!r} needs others than it has kept"
@@ -270,9 +268,3 @@ def check_kept(model: object, against: str) -> np.ndarray:
             "was saved with keep_reference=)."
         )
     return kept
-
-
-def check_against(against: object) -> None:
-    """Refuse what is no reference."""
-    if against not in AGAINST:
-        raise InvalidSpec(f"against must be one of {listing(AGAINST)}, got {against!r}.")

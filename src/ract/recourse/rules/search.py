@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.search import Batch, Limits, RecourseSearch, ceilings_of
+from ract.recourse.common.search import UNLIMITED, Batch, Limits, RecourseSearch, ceilings_of
 from ract.recourse.exact.cheapest import Descent, preferred
 from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import MAX_NODES, ExactSearch, cheapest_of, strongest_by
@@ -102,7 +101,7 @@ class RuledExplainer:
         return low[:n], high[:n]
 
     def _signs(self, person: RuledPerson, plan: Candidate) -> np.ndarray:
-        """The direction in which a plan moves each number; 0 of those that it hands in, too."""
+        """The direction in which a plan moves each number; 0 of those that it supplies, too."""
         axes = self.search.problem.grid.axes
         columns = [axis.columns[0] for axis in axes]
         sign = np.nan_to_num(np.sign(plan.values[columns] - person.row[columns]))
@@ -232,16 +231,19 @@ class RuledSearch(RecourseSearch):
         answers.seconds = self.for_each(search, batch.people, batch.limits)
 
     def attains(
-        self, people: np.ndarray, budget: float | np.ndarray = np.inf, **limits: Any
+        self,
+        people: np.ndarray,
+        budget: float | np.ndarray = np.inf,
+        limits: Limits = UNLIMITED,
     ) -> np.ndarray:
         """Whether each person has an action within a budget, as in ``ExactSearch``."""
-        budgets, limit = ceilings_of(budget, len(people)), Limits(**limits)
-        status, max_nodes = np.full(len(people), Status.UNKNOWN, np.int8), limit.nodes(MAX_NODES)
+        budgets, max_nodes = ceilings_of(budget, len(people)), limits.nodes(MAX_NODES)
+        status = np.full(len(people), Status.UNKNOWN, np.int8)
 
         def search(i: int, person: RuledPerson) -> None:
             status[i] = person.attains(budgets[i], max_nodes)
 
-        self.for_each(search, people, limit)
+        self.for_each(search, people, limits)
         return status
 
     def for_each(

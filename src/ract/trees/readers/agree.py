@@ -71,10 +71,10 @@ def check_scores(model: TreeModel, seen: Seen, k: int, name: str) -> None:
     ensemble = model.ensemble
     if seen.reading.scores is not None:
         asked = asked[:, k]
-    own = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
+    scores = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
     if k == 0 and seen.reading.scores is None:
-        own = 1 - own if seen.reading.link is None else -own
-    if not np.allclose(own, asked, rtol=1e-5, atol=1e-6):
+        scores = 1 - scores if seen.reading.link is None else -scores
+    if not np.allclose(scores, asked, rtol=1e-5, atol=1e-6):
         raise InvalidSpec(
             f"{name} was read wrongly: its library gives other scores to the same people; this "
             "version of the library is not supported."

@@ -29,8 +29,8 @@ def read_own(model: FittedTrees) -> LibraryTrees:
                 "it as numbers before the model, or let the model encode the whole table."
             )
         for k, column in enumerate(axis.columns):
-            others = np.delete(np.array(feature.categories, np.int64), k)
-            codes |= dict.fromkeys(np.flatnonzero(ensemble.feature == column).tolist(), others)
+            other_codes = np.delete(np.array(feature.categories, np.int64), k)
+            codes |= dict.fromkeys(np.flatnonzero(ensemble.feature == column).tolist(), other_codes)
     inner = ensemble.feature >= 0
     return LibraryTrees(
         classes=np.asarray(model.classes_),

@@ -70,10 +70,11 @@ def _read_means(model: BaseEstimator) -> LibraryTrees:
             return model.predict(named(model, seen))
         return model.predict_proba(named(model, seen))[:, 1 if n_classes == 2 else slice(None)]
 
-    def leaves(held: np.ndarray) -> TreeArrays:
+    def leaves(values: np.ndarray) -> TreeArrays:
         if n_classes > 2:
-            return {"value": np.zeros(len(held)), "scores": held}
-        return {"value": held[:, 1], "first": held[:, 0]} if n_classes else {"value": held[:, 0]}
+            return {"value": np.zeros(len(values)), "scores": values}
+        first = values[:, 0]
+        return {"value": values[:, 1], "first": first} if n_classes else {"value": first}
 
     estimators = getattr(model, "estimators_", [model])
     parts = [_arrays(one) | leaves(one.tree_.value[:, 0]) for one in estimators]

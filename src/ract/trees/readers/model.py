@@ -7,7 +7,9 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 
+from ract._utils.errors import InvalidSpec
 from ract._utils.typing import Classifier, Label, TableLike
+from ract.data.actions import Feature
 from ract.data.encoder import Encoder
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import Curve
@@ -30,6 +32,17 @@ class FittedTrees(Classifier, Protocol):
 def is_own(model: object) -> TypeGuard[FittedTrees]:
     """Whether a model is one of ract's own, or was imported."""
     return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
+
+
+def used_features(model: FittedTrees) -> list[Feature]:
+    """The features that some tree of a model asks about: what it decides by."""
+    if not is_own(model):
+        raise InvalidSpec(
+            "Expected a fitted model of ract, or what ract.import_model makes, got "
+            f"{type(model).__name__}."
+        )
+    asked = set(np.unique(model.ensemble_.feature).tolist())
+    return [axis.feature for axis in model.encoder_.axes if asked & set(axis.columns)]
 
 
 def takes_threshold(model: object) -> bool:

@@ -104,10 +104,10 @@ def pull_back(seen: Seen) -> Splits:
         here = np.flatnonzero(reading.column == j)
         part = values.part[seen.axis_of[j].columns]
         sets, which = np.unique(_goes_left(seen, here, rows[part, j]), axis=0, return_inverse=True)
-        wide, own = (np.zeros((len(sets), len(values.stem)), bool) for _ in range(2))
-        wide[:, part], own[:, part] = sets, True
+        wide, listed_values = (np.zeros((len(sets), len(values.stem)), bool) for _ in range(2))
+        wide[:, part], listed_values[:, part] = sets, True
         left_sets.append(wide)
-        member.append(own)
+        member.append(listed_values)
         table[here] = n_sets + which.ravel()
         n_sets += len(sets)
     return Splits(
@@ -134,9 +134,9 @@ class Values:
         part: dict[tuple[int, ...], slice] = {}
         for axis in axes:
             if axis.columns not in part:
-                own = list(axis.columns) if axis.is_categorical else [-1, axis.columns[0]]
-                part[axis.columns] = slice(len(stem), len(stem) + len(own))
-                stem += own
+                stems = list(axis.columns) if axis.is_categorical else [-1, axis.columns[0]]
+                part[axis.columns] = slice(len(stem), len(stem) + len(stems))
+                stem += stems
         return cls(np.array(stem + [-1] * n_more, np.int32), part)
 
     def seen_by(self, seen: Seen) -> np.ndarray:
@@ -208,7 +208,7 @@ def _thresholds(seen: Seen, columns: Sequence[int]) -> list[tuple[int, np.ndarra
     reading = seen.reading
     ends = () if reading.gap is None else _around(reading.gap, seen)
     cuts = [np.union1d(reading.threshold[reading.column == j], ends) for j in columns]
-    sizes = [len(own) for own in cuts]
+    sizes = [len(each) for each in cuts]
     if not columns:
         return []
     # Cuts of different encoded columns share a row; those of one column follow each other.
@@ -338,7 +338,7 @@ class MissingSpans:
 
         Returns column, threshold, and whether people without a value go left.
         """
-        own = [self.gaps[g] for g in self.of_node[node]]
+        gaps = [self.gaps[g] for g in self.of_node[node]]
         columns = self._columns(self.of_node[node])
         each = np.arange(len(node))
         at_high = parts[:, ABOVE]
@@ -346,10 +346,10 @@ class MissingSpans:
         right[each, columns[:, BELOW]] = False
         right[each[at_high], columns[at_high, INSIDE]] = False
         left[each[~at_high], columns[~at_high, INSIDE]] = False
-        threshold = [gap.high if high else gap.low for gap, high in zip(own, at_high, strict=True)]
+        threshold = [gap.high if high else gap.low for gap, high in zip(gaps, at_high, strict=True)]
         goes_left = [
             gap.without <= (INSIDE if high else BELOW)
-            for gap, high in zip(own, at_high, strict=True)
+            for gap, high in zip(gaps, at_high, strict=True)
         ]
-        column = np.array([gap.column for gap in own], np.int32)
+        column = np.array([gap.column for gap in gaps], np.int32)
         return column, np.array(threshold), np.array(goes_left, bool)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import POSITIVE_SHARE, check_value
 from ract.data.actions import ActionSpace, Feature, warn_of_unrestricted
 from ract.data.encoder import Encoder
 from ract.data.frames import is_frame, read_table
@@ -94,19 +94,19 @@ def read_model(
         desired = actions.desired
     alone: tuple[list[TransformerMixin], Any] = [], model
     steps, last = alone if is_own(model) else unwrapped(model)
-    rule, own = WrapperRule() if last is model else wrapper_rule(model), is_own(last)
-    if own:
+    rule, is_ours = WrapperRule() if last is model else wrapper_rule(model), is_own(last)
+    if is_ours:
         _check_own(last, rule, desired, threshold, alone=not steps)
         if not steps:
             return _own(last, people, actions, threshold)
         desired = last.desired_
-    reading = read_own(last) if own else _read(last, None if steps else people)
+    reading = read_own(last) if is_ours else _read(last, None if steps else people)
     if two_classes:
         _refuse_others(reading, type(last).__name__)
     several, plain = reading.scores is not None, rule == WrapperRule()
     if (several or reading.regresses) and not plain:
         raise InvalidSpec(f"{type(model).__name__} is supported around models of two classes.")
-    reading = reading if own else rule.applied(reading)
+    reading = reading if is_ours else rule.applied(reading)
     k = _position(desired, reading.classes)
     cut = rule.cut
     if reading.regresses:
@@ -126,7 +126,8 @@ def read_model(
     if several:
         ensembles = ensembles_among(reading, layout, k, None if cut is None else cut.least)
     else:
-        ensembles = (own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut),)
+        ours = own_ensemble(last, layout) if is_ours else ensemble_of(reading, layout, k, cut)
+        ensembles = (ours,)
     result = TreeModel(
         encoder=seen.tightened(),
         ensemble=ensembles[0],
@@ -137,7 +138,7 @@ def read_model(
         also=ensembles[1:],
         compares_rounded=reading.compares_rounded,
     )
-    if not own:
+    if not is_ours:
         check_scores(result, seen, k, type(last).__name__)
     check_decisions(model, result, seen.people, seen.matrix, threshold)
     return result
@@ -314,8 +315,5 @@ def _position(desired: Label | None, classes: np.ndarray) -> int:
 
 
 def _checked(threshold: float) -> float:
-    if not is_number(threshold) or not 0 < threshold <= 1:
-        raise InvalidSpec(
-            f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
-        )
+    check_value("threshold", threshold, POSITIVE_SHARE)
     return float(threshold)

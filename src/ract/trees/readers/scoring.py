@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -141,8 +142,8 @@ def scored(part: TreeArrays, k: int, n_classes: int) -> TreeArrays:
 def starting_from(base: np.ndarray, parts: Sequence[TreeArrays]) -> list[TreeArrays]:
     """Parts of ``end_to_end`` after a leaf that holds what the score of each class starts from."""
     start: TreeArrays = {
-        name: np.full(1, -1 if name in ("column", "left", "right") else 0, np.asarray(own).dtype)
-        for name, own in parts[0].items()
+        name: np.full(1, -1 if name in ("column", "left", "right") else 0, np.asarray(array).dtype)
+        for name, array in parts[0].items()
         if name not in ("codes", "scores")
     }
     if "codes" in parts[0]:
@@ -174,8 +175,8 @@ def ensembles_among(
         return (
             TreeEnsemble(**layout.trees, label=wins, value=scores[:, k], combine="votes", cutoff=1),
         )
-    others = [c for c in range(scores.shape[1]) if c != k]
-    return tuple(_ahead_of(reading, layout, scores, k, c) for c in others)
+    rivals = [c for c in range(scores.shape[1]) if c != k]
+    return tuple(_ahead_of(reading, layout, scores, k, c) for c in rivals)
 
 
 def _ahead_of(
@@ -223,3 +224,44 @@ def with_rounded_ties(ensemble: TreeEnsemble) -> TreeEnsemble:
     less[ensemble.root[-1] :] -= 4 * digits * max(1.0, largest)
     first: TreeEnsemble = ensemble.memo.get("ties", lambda: replace(ensemble, against=less))
     return first
+
+
+def as_votes(ensemble: TreeEnsemble) -> TreeEnsemble:
+    """Trees with the same decisions that vote, if every leaf of a mean says all or nothing.
+
+    So do leaves of forests without a limit of depth. Whole numbers add up without rounding, so that
+    a search can tell a tie from a win before it has added anything up.
+
+    >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
+    >>> mean = replace(forest, combine="mean", cutoff=0.6)
+    >>> as_votes(mean).combine, as_votes(mean).cutoff, as_votes(forest) is forest
+    ('votes', 3, True)
+    """
+    if ensemble.combine != "mean" or ensemble.n_trees == 1 or ensemble.base != 0:
+        return ensemble
+    label = ensemble.memo.get(("votes", ensemble.key), partial(_whole_votes, ensemble))
+    if label is None or ensemble.among_several:
+        return ensemble
+    n = ensemble.n_trees
+    votes = np.arange(n + 1)
+    if ensemble.against is None:
+        wins = (votes - n * (ensemble.share_at_zero or 0)) / n >= ensemble.cutoff
+    else:
+        wins = votes / n - (n - votes) / n >= ensemble.least_ahead
+    needed = n + 1 - int(wins.sum())
+    voting = replace(ensemble, label=label, combine="votes", cutoff=needed, against=None)
+    vars(voting)["memo"] = ensemble.memo  # searches in the same trees
+    return voting
+
+
+def _whole_votes(ensemble: TreeEnsemble) -> np.ndarray | None:
+    """The vote of each leaf; None if not all leaves have one."""
+    value, against = ensemble.value, ensemble.against
+    share = value[ensemble.leaves] + (ensemble.share_at_zero or 0)
+    if not ((share == 0) | (share == 1)).all():
+        return None
+    if against is not None and not (against[ensemble.leaves] == 1 - share).all():
+        return None
+    label = np.zeros(len(value), np.uint8)
+    label[ensemble.leaves] = share
+    return label

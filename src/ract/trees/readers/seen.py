@@ -63,8 +63,8 @@ class Seen:
     ) -> None:
         self.encoder, self.reading, self.steps = encoder, reading, steps
         n = read_table(people).n_rows
-        some = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
-        self.people = take_rows(people, some)
+        rows = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
+        self.people = take_rows(people, rows)
         self.matrix = encoder.matrix(self.people)
         self._like = _with_room(people, encoder) if steps else people
         self._marks = _marks_of_missing(people)
@@ -83,13 +83,13 @@ class Seen:
         """The first person, with the first known value in place of a missing one."""
         someone = self.matrix[:1].copy()
         for axis in self.encoder.axes:
-            own = list(axis.columns)
+            columns = list(axis.columns)
             if axis.has_missing and axis.is_categorical:
-                someone[0, own] = np.arange(len(own)) == someone[0, own[:-1]].argmax()
+                someone[0, columns] = np.arange(len(columns)) == someone[0, columns[:-1]].argmax()
             elif axis.has_missing:
-                values = self.matrix[:, own[0]]
+                values = self.matrix[:, columns[0]]
                 known = values[~np.isnan(values)]
-                someone[0, own[0]] = known[0] if len(known) else axis.feature.bounds[0]
+                someone[0, columns[0]] = known[0] if len(known) else axis.feature.bounds[0]
         return someone
 
     def of_values(self, column: int, values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ class Seen:
         """
         found = np.full(len(self.axis_of), np.nan)
         for axis in self.encoder.axes:
-            mine = [j for j, own in enumerate(self.axis_of) if own is axis]
+            mine = [j for j, each in enumerate(self.axis_of) if each is axis]
             if not (axis.has_missing and mine):
                 continue
             row, name = self.someone.copy(), axis.feature.name
@@ -212,15 +212,15 @@ class Seen:
             return np.full(len(columns), ends[0])
         widest = observed.copy()
         for k in range(len(columns)):
-            own, outside = columns[k : k + 1], ends[0]
+            column, outside = columns[k : k + 1], ends[0]
             for end in ends:
                 beyond = end <= observed[k] if ends[0] < 0 else end >= observed[k]
-                if beyond and self._accepts(own, end):
+                if beyond and self._accepts(column, end):
                     widest[k] = end
                     break
                 outside = end if beyond else outside
-            if widest[k] != ends[0] and any(self.curved[j] for j in self._made_of(own)):
-                widest[k] = self._last_accepted(own, widest[k], outside)
+            if widest[k] != ends[0] and any(self.curved[j] for j in self._made_of(column)):
+                widest[k] = self._last_accepted(column, widest[k], outside)
         return widest
 
     def _last_accepted(self, column: np.ndarray, inside: float, outside: float) -> float:
@@ -314,8 +314,8 @@ def _with_room(people: Any, encoder: Encoder) -> TableLike:
         return array.astype(np.float64) if array.dtype.kind in "iu" else array
     numbers = {axis.feature.name for axis in encoder.axes if not has_few_values(axis)}
     if isinstance(people, pd.DataFrame):
-        own = dict(zip(encoder.feature_names, people.columns, strict=True))
-        whole = [own[name] for name in numbers if people[own[name]].dtype.kind in "iu"]
+        label_of = dict(zip(encoder.feature_names, people.columns, strict=True))
+        whole = [label_of[name] for name in numbers if people[label_of[name]].dtype.kind in "iu"]
         return people[:1].astype(dict.fromkeys(whole, np.float64))
     frame = nw.from_native(people, eager_only=True)[:1]
     whole = [name for name in numbers if frame.schema[name].is_integer()]
