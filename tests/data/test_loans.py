@@ -227,3 +227,10 @@ def test_approval_depends_on_fixed_and_on_actionable_features(loans):
         assert abs(after - before).mean() > 0.1
     assert not loans.actions["LatePayments"].actionable
     assert loans.actions["Income"].actionable
+
+
+def test_loans_have_limits_only_if_asked_for():
+    without, limited = load_loans(50), load_loans(50, limits="size")
+    assert not without.actions.is_limited and limited.actions.is_limited
+    assert limited.actions.features == without.actions.features
+    pd.testing.assert_frame_equal(without.frame, limited.frame)

@@ -100,3 +100,13 @@ def test_unknown_lists_and_bytes_are_refused(tmp_path):
     (tmp_path / "codes.toml").write_bytes(b"\xff")
     with pytest.raises(InvalidSpec, match=r"is not UTF-8 text: "):
         NoticeSettings.from_toml(tmp_path / "codes.toml")
+
+
+def test_categories_are_listed_to_be_put_into_words():
+    """Letters said "priv": nobody knew which words to write."""
+    frame = LOANS.frame[["Purpose"]].assign(Records=["yes", "no"] * 400)
+    model = RecourseTreeClassifier(desired="approved", max_depth=4).fit(frame, LOANS.target)
+    assert {feature.name for feature in used_features(model)} >= {"Purpose"}
+    words = NoticeSettings.suggest(model, language="de").words
+    purposes = ("NewCar", "UsedCar", "Renovation", "Business")
+    assert words == {purpose: purpose for purpose in purposes}  # German has its own yes and no
