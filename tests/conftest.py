@@ -46,7 +46,6 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
-        gc.freeze()
 
 
 @pytest.fixture
