@@ -205,7 +205,7 @@ class Grid:
         --------
         >>> from ract.data.encoder import Encoder
         >>> axes = Encoder(np.array([[1], [2], [9]])).axes
-        >>> Grid.from_splits(axes, np.array([0]), np.array([4.5])).span(0, own=2.0)
+        >>> Grid.from_splits(axes, np.array([0]), np.array([4.5])).span(0, value=2.0)
         (array([1., 5.]), array([4., 9.]))
         """
         feature = self.axes[a].feature

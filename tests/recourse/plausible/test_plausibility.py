@@ -159,8 +159,8 @@ def test_threads_do_not_change_the_result(lending):
 def test_wrong_input_is_refused():
     people = np.random.default_rng(0).normal(size=(50, 2))
     for wrong, words in (
-        ({"method": "distance"}, "'isolation_forest', 'local_outlier_factor', got 'distance'"),
-        ({"among": "refused"}, "'all', 'desired', got 'refused'"),
+        ({"method": "distance"}, "'isolation_forest' or 'local_outlier_factor', got 'distance'"),
+        ({"among": "refused"}, "'all' or 'desired', got 'refused'"),
         ({"max_outliers": 1.0}, "share below 1, got 1.0"),
     ):
         with pytest.raises(InvalidSpec, match=words):
