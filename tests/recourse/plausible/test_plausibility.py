@@ -161,7 +161,7 @@ def test_wrong_input_is_refused():
     for wrong, words in (
         ({"method": "distance"}, "'isolation_forest' or 'local_outlier_factor', got 'distance'"),
         ({"among": "refused"}, "'all' or 'desired', got 'refused'"),
-        ({"max_outliers": 1.0}, "share below 1, got 1.0"),
+        ({"max_outliers": 1.0}, "share of at least 0 and below 1, got 1.0"),
     ):
         with pytest.raises(InvalidSpec, match=words):
             Plausibility(**wrong)
