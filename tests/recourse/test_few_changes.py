@@ -63,6 +63,12 @@ def test_without_options_plans_are_those_of_letters(booster):
     assert (found.cost[found.found] >= bare.cost[found.found] - 1e-9).all()
 
 
+def test_an_option_that_is_none_is_no_option(booster):
+    people = NEW.head(40)
+    found = booster.recourse(people, by=None, strength=None, cost=None, actions=None)
+    np.testing.assert_array_equal(found.cost, booster.recourse(people).cost)
+
+
 def test_the_cheapest_plan_stands_beside_a_stronger_one(booster):
     people = NEW[booster.predict(NEW) != LOANS.desired].head(40)
     found = few_changes(booster.recourse, people, at_least=True, smaller=True, n_alternatives=1)

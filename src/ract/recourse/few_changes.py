@@ -32,7 +32,8 @@ def recourse_of(model: Any, X: TableLike, options: dict[str, Any]) -> Recourse:
     """What ``recourse`` of a fitted model gives.
 
     Without options that shape plans, and where the action space limits changes, these are the
-    plans that letters carry; else what ``find_recourse`` finds.
+    plans that letters carry; else what ``find_recourse`` finds. An option that is None is none,
+    but for ``max_changes``, where it lifts the limit.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def recourse_of(model: Any, X: TableLike, options: dict[str, Any]) -> Recourse:
     options : dict
         Of ``find_recourse``.
     """
-    for_people = SHAPES_PLANS.isdisjoint(options) and model.encoder_.space.is_limited
+    given = {name for name, value in options.items() if value is not None or name == "max_changes"}
+    for_people = given.isdisjoint(SHAPES_PLANS) and model.encoder_.space.is_limited
     options = with_lasting(model, options, {"at_least": True} if for_people else {})
     if for_people:
         return plans_for_people(partial(find_recourse, model), X, **options)

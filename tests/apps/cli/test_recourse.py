@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract import load_model
+from ract import RecourseForestClassifier, load_model, save_model
 from ract.data.csv import files as tables
+from ract.data.datasets import load_loans
 from tests.apps.cli.builders import NEW, run
 
 
@@ -53,6 +54,18 @@ def test_recourse_in_every_form_and_in_pieces(folder, tmp_path, end, size, monke
     same_plans(read[end](out), expected)
     summary = json.loads(result.stdout)
     assert summary["people"] == 70 and sum(summary["statuses"].values()) == 70
+
+
+def test_plans_of_a_model_with_limits_are_those_of_letters(tmp_path):
+    loans, new = load_loans(500, limits="size"), load_loans(40, random_state=1).frame
+    model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    save_model(model.fit(loans.frame, loans.target), tmp_path / "model.ract")
+    new.to_csv(tmp_path / "people.csv", index=False)
+    run("recourse", tmp_path / "model.ract", tmp_path / "people.csv", "-o", tmp_path / "plans.csv")
+    expected = model.recourse(new)
+    same_plans(pd.read_csv(tmp_path / "plans.csv"), expected.to_frame())
+    cheapest = model.recourse(new, max_changes=None)
+    assert (expected.cost[expected.found] > cheapest.cost[expected.found]).any()
 
 
 def test_parquet_people(folder, tmp_path):

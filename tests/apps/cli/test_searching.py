@@ -16,7 +16,6 @@ from tests.apps.cli.builders import NEW, SMALL
 ALWAYS = {
     "budget": None,
     "n_alternatives": 0,
-    "by": None,
     "strict": False,
     "time_limit": 10.0,
     "max_nodes": None,

@@ -58,8 +58,9 @@ class PlanOptions:
             given |= {"ranges": True, "at_least": self.strength != "most"}
             return given
         # What was not asked for is left to the model, whose plans are then those of letters.
-        left_out = ("max_changes", "strength", "lasting", "margin", "ranges", "at_least")
-        return {k: v for k, v in given.items() if k not in left_out or v != getattr(type(self), k)}
+        from ract.recourse.few_changes import OF_PLANS
+
+        return {k: v for k, v in given.items() if k not in OF_PLANS or v != getattr(type(self), k)}
 
 
 def searched(
