@@ -114,6 +114,12 @@ def with_limits(rng, frame, actions):
     return ActionSpace(features, limits=None).complete(frame)
 
 
+def _meets(feature, values):
+    """Whether some value may be within the bounds, which a space is refused without."""
+    lower, upper = feature.bounds
+    return values.min() <= upper and values.max() >= lower
+
+
 def with_holes(rng, frame, actions):
     """The same table with missing values in most columns, and rules for those without one."""
     frame, features = frame.copy(), []
@@ -123,7 +129,8 @@ def with_holes(rng, frame, actions):
             missing[rng.choice(len(frame), 4, replace=False)] = False
             kept = frame[feature.name]
             seen = set(kept[~missing]) == set(kept)  # every category, 0 and 1 are still there
-            if seen or feature.kind in ("continuous", "integer"):
+            is_number = feature.kind in ("continuous", "integer")
+            if seen or (is_number and _meets(feature, kept[~missing])):
                 frame[feature.name] = kept.astype(object).where(~missing, None)
                 if feature.kind != "categorical":
                     frame[feature.name] = frame[feature.name].astype(float)

@@ -45,7 +45,8 @@ def test_plans_equal_brute_force(combine, block):
                 assert found.status[i] == attains[i] == Status.NONE
             statuses.add(int(found.status[i]))
         handed += int((lacks(people) & ~lacks(found.values)).sum())
-    assert statuses == {Status.OPTIMAL, Status.NONE} and handed
+    assert statuses == {Status.OPTIMAL, Status.NONE}
+    assert handed or block  # the first block has people who supply a value, others may have none
 
 
 @pytest.mark.parametrize("combine", ["votes", "sum"])
