@@ -40,7 +40,7 @@ from ract.evaluation.outcomes import JudgedOutcomes
 from ract.models.judge import first_half
 from ract.trees import cooperation
 from ract.trees.booster import boost
-from ract.trees.ensemble import sigmoid
+from ract.trees.log_odds import sigmoid
 
 RISES, N_SPLITS = (0.0, 0.01, 0.02), 3
 NOTHING = pd.DataFrame(columns=["table", "seed", "model"])

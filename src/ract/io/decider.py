@@ -13,7 +13,8 @@ from ract._utils.typing import TableLike
 from ract.data.csv import TableFormat
 from ract.data.invalid_rows import set_aside_invalid
 from ract.io.contents import Contents, read_contents
-from ract.trees.ensemble import TreeEnsemble, sigmoid
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.log_odds import sigmoid
 from ract.trees.readers.model import TreeModel
 
 MOST_WALKS = 200_000  # of people through trees

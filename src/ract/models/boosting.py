@@ -42,8 +42,9 @@ from ract.models.table import Prepared, Source
 from ract.trees.advice import Cooperation, Cut, Job
 from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
 from ract.trees.cooperation import cooperate
-from ract.trees.ensemble import TreeEnsemble, logit, sigmoid
+from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import People, from_cell_trees
+from ract.trees.log_odds import logit, sigmoid
 from ract.trees.training import TrainingSet
 
 # "auto" stops early from this many people on, as in scikit-learn.

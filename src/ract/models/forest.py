@@ -33,8 +33,9 @@ from ract.models.table import Prepared, Source
 from ract.recourse import for_models
 from ract.trees.afford import affordable_weight, auc
 from ract.trees.cover import own_leaves, relabelled
-from ract.trees.ensemble import TreeEnsemble, logit
+from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import GrowRules, People, bootstrap_counts, from_cell_trees, grow_tree
+from ract.trees.log_odds import logit
 from ract.trees.training import TrainingSet
 
 # Plain trees that tell about where a cut will be, before the forest is grown for it.

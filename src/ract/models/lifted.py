@@ -19,8 +19,8 @@ from ract._utils.progress import in_threads
 from ract.models.parameters import features_per_split
 from ract.trees.advice import Cooperation, Cut, Job, advice
 from ract.trees.booster import BoostRules, CellRows
-from ract.trees.ensemble import logit
 from ract.trees.grower import People
+from ract.trees.log_odds import logit
 from ract.trees.training import TrainingSet
 
 # The probability to which replicates have to lift a point, and how many features lift it: more let

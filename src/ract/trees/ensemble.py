@@ -15,6 +15,7 @@ from ract._kernels.predict import BLOCK, add_totals, find_leaves
 from ract._utils.errors import InvalidSpec
 from ract._utils.memo import Memo
 from ract._utils.progress import in_threads
+from ract.trees.log_odds import least_score, logit, sigmoid
 from ract.trees.nodes import node_depths, node_parents, shifted_nodes
 
 if TYPE_CHECKING:  # imported where they are used: few predictions need them
@@ -400,7 +401,7 @@ class TreeEnsemble:
             votes = math.ceil(strength * self.n_trees * (1 - 1e-12))
             changes = {"cutoff": max(self.cutoff, votes)}
         else:
-            score = logit(strength) if start is None else strength - start
+            score = least_score(strength) if start is None else strength - start
             # Of two classes that are compared, a mean above one half has won.
             against = self.against if self.among_several else None
             changes = {"cutoff": score, "against": against} if score > self.cutoff else {}
@@ -424,20 +425,3 @@ class TreeEnsemble:
     def split_counts(self, n_columns: int) -> np.ndarray:
         """How often each encoded column is split on."""
         return np.bincount(self.feature[self.feature >= 0], minlength=n_columns)
-
-
-def sigmoid(score: float | np.ndarray) -> np.ndarray:
-    """The probability whose log-odds are a score."""
-    from scipy.special import expit
-
-    return np.asarray(expit(score))
-
-
-def logit(share: float) -> float:
-    """The least score whose sigmoid is at least a share."""
-    if share in (0, 1):
-        return np.inf if share else -np.inf
-    score = float(np.log(share / (1 - share)))
-    while sigmoid(score) < share:
-        score = float(np.nextafter(score, np.inf))
-    return score

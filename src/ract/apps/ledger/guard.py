@@ -24,7 +24,7 @@ from ract.apps.ledger.promise import MONTH, Promise
 from ract.apps.ledger.proving import BoxCertifier, drifted
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
-from ract.trees.ensemble import sigmoid
+from ract.trees.log_odds import sigmoid
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "unknown"
 COLUMNS = ["promise", "person", "expires", "verdict", "accepted", "strength", "needed", "short"]

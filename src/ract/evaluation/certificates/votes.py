@@ -38,7 +38,8 @@ from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.reachable import reach
-from ract.trees.ensemble import TreeEnsemble, sigmoid
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.log_odds import sigmoid
 from ract.trees.readers import read_model
 
 STEPS = 50
