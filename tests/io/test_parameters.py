@@ -36,3 +36,10 @@ def test_costs_that_are_none_of_ours_are_refused():
     strange = {"cost": "ScaledCost", "given": {"scale": "long", "norm": "max"}}
     with pytest.raises(InvalidFile, match="the cost among its parameters is invalid"):
         checked_parameters({"cost": strange}, {"cost"})
+
+
+def test_actions_that_are_no_space_are_refused():
+    for actions in ([], 3):
+        with pytest.raises(InvalidFile, match="actions among its parameters are no action space"):
+            checked_parameters({"actions": actions}, {"actions"})
+    assert checked_parameters({"actions": None}, {"actions"}) == {"actions": None}

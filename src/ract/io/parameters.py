@@ -53,6 +53,8 @@ def _meta(name: str, value: object) -> Any:
 def checked_parameters(meta: dict[str, Any], known: set[str]) -> dict[str, Any]:
     """Parameters of an estimator by their names of today; unknown ones are left out."""
     given = {name: _value(value) for name, value in meta.items() if name not in LEFT_OUT}
+    if not isinstance(given.get("actions"), ActionSpace | None):
+        raise InvalidFile("the actions among its parameters are no action space")
     return current_parameters(given, known)
 
 

@@ -72,6 +72,7 @@ NAMES = ("kind", "change", "lower", "upper", "pace", "per", "delay", "drift", "w
     ("given", "said"),
     [
         ({"pace": -1}, "pace must be 0 or more and finite, got -1"),
+        ({"pace": 10**400}, "pace must be 0 or more and finite, got 1000"),
         ({"pace": "-5%"}, "pace must be 0 or more and finite, got '-5%'"),
         ({"pace": "5"}, "pace must be a number, such as 300, or a share"),
         ({"pace": "5 EUR"}, "pace must be a number, such as 300, or a share"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -92,7 +93,7 @@ def _rate(name: str, rate: object) -> Rate:
             f"Feature {name!r}: pace must be a number, such as 300, or a share of the person's own "
             f"value, such as '5%', got {rate!r}."
         )
-    if not 0 <= number < math.inf:
+    if not 0 <= number <= sys.float_info.max:  # whole numbers of a file may be larger
         raise InvalidSpec(f"Feature {name!r}: pace must be 0 or more and finite, got {rate!r}.")
     return rate if isinstance(rate, str) else float(number)
 
