@@ -33,10 +33,7 @@ def proportion(hits: int, n: int, confidence: float) -> Estimate:
     >>> round(estimate.low, 3), round(estimate.high, 3)
     (0.596, 0.982)
     """
-    if n == 0:
-        return NOTHING
-    interval = binomtest(hits, n).proportion_ci(confidence, method="wilson")
-    return Estimate(hits / n, float(interval.low), float(interval.high))
+    return _with_interval(hits, n, confidence, "wilson")
 
 
 def exact_share(hits: int, n: int, confidence: float) -> Estimate:
@@ -46,9 +43,13 @@ def exact_share(hits: int, n: int, confidence: float) -> Estimate:
     >>> round(estimate.low, 3), round(estimate.high, 3)
     (0.898, 0.98)
     """
+    return _with_interval(hits, n, confidence, "exact")
+
+
+def _with_interval(hits: int, n: int, confidence: float, method: str) -> Estimate:
     if n == 0:
         return NOTHING
-    interval = binomtest(hits, n).proportion_ci(confidence, method="exact")
+    interval = binomtest(hits, n).proportion_ci(confidence, method=method)
     return Estimate(hits / n, float(interval.low), float(interval.high))
 
 
