@@ -197,7 +197,7 @@ def test_what_an_auditor_sees(served, refused):
     with service.ledger.store.engine.begin() as db:
         db.exec_driver_sql("UPDATE ract_events SET at = '2020' WHERE kind = 'offered'")
     page = client.get("/auditor").text
-    assert "The ledger could not be verified" in page and " was changed" in page
+    assert "The ledger failed verification" in page and " was changed" in page
 
 
 def test_pages_say_what_is_wrong_in_the_language_of_their_reader(served, refused, monkeypatch):
